@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install run demo test quick test-all check docs-check lock clean
+.PHONY: install run demo test quick test-all check size docs-check lock clean
 .DEFAULT_GOAL := run
 
 UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
@@ -61,7 +61,10 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python .ci/lines
+
+# How dense the code is; informs, and gates nothing.
+size:
+	@$(PYTHON) .ci/size
 
 docs-check: $(STAMP)
 	$(BIN)/python -m pytest -q tests/docs

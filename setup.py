@@ -9,7 +9,17 @@ import sys
 from setuptools import find_namespace_packages, setup
 
 OWN = ("agents", "conf", "docgen", "experiments", "indexes", "retrieval", "sandbox")
-FILES = ("*.css", "*.html", "*.j2", "*.js", "*.json", "*.jsonl", "*.md", "*.png", "*.yaml")
+FILES = (
+    "*.css",
+    "*.html",
+    "*.j2",
+    "*.js",
+    "*.json",
+    "*.jsonl",
+    "*.md",
+    "*.png",
+    "*.yaml",
+)
 DATA = {
     "agents": ["recordings/*.jsonl.gz", "recordings/k40/*.jsonl.gz"],
     "docgen": ["written/*.jsonl.gz", "written/examples/*.jsonl.gz"],
@@ -23,5 +33,6 @@ places = {name if name.startswith("matsmith") else below + name: name for name i
 setup(
     packages=sorted(places),
     package_dir={new: name.replace(".", "/") for new, name in places.items()},
-    package_data={"": list(FILES)} | {below + name: data for name, data in DATA.items()},
+    package_data={"": list(FILES)}
+    | {below + name: data for name, data in DATA.items()},
 )

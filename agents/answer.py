@@ -18,11 +18,18 @@ MAX_BLOCKS = 50  # the last ones of an answer without tags
 
 # The contract in two halves, so that neither is tried at every character in between.
 _STRICT_HEAD = re.compile(r"<answer>\s*+<code>\s*+```(?:python)?[ \t]*+\n")
-_STRICT_TAIL = re.compile(r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>")
-_NEED = re.compile(r"[\s>*_`#]{0,20}needs[ _]input[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE)
-_WORDS = re.compile(r"[\s>*_`#]{0,20}in[ _]words[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE)
+_STRICT_TAIL = re.compile(
+    r"```\s*+</code>\s*+<name>\s*+([A-Za-z_]\w*+)\s*+</name>\s*+</answer>"
+)
+_NEED = re.compile(
+    r"[\s>*_`#]{0,20}needs[ _]input[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE
+)
+_WORDS = re.compile(
+    r"[\s>*_`#]{0,20}in[ _]words[*_`]{0,3}\s?:[*_`]{0,3}", re.IGNORECASE
+)
 _CODE = re.compile(
-    r"<answer>.*?</answer>|<code>.*?</code>|<name>.*?</name>|```.*?(?:```|\Z)", re.DOTALL
+    r"<answer>.*?</answer>|<code>.*?</code>|<name>.*?</name>|```.*?(?:```|\Z)",
+    re.DOTALL,
 )
 _NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
 _PYTHON = frozenset({"", "py", "python", "python3"})
@@ -55,7 +62,9 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
             raise UnreadableError("it does not keep the form of the answer")
         return kept
     text = spoken(reply)
-    whole = next((part for part in reversed(tagged(text, "answer")) if has_code(part)), None)
+    whole = next(
+        (part for part in reversed(tagged(text, "answer")) if has_code(part)), None
+    )
     last = _strict(f"<answer>{whole}</answer>")
     # Several blocks in one <code> keep the contract to the letter, with fences amid the code.
     if last is not None and (_tree(last.code) or "\n```" not in last.code):
@@ -63,11 +72,17 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     scope = text if whole is None else whole
     blocks = _blocks(scope, together=whole is not None)
     if sum(map(len, blocks)) > MAX_CODE_CHARACTERS:
-        raise UnreadableError(f"its code is longer than {MAX_CODE_CHARACTERS} characters")
+        raise UnreadableError(
+            f"its code is longer than {MAX_CODE_CHARACTERS} characters"
+        )
     code = _joined(blocks)
     if not code.strip():
         raise UnreadableError("it holds no code")
-    named = [match[1] for part in tagged(scope, "name") if (match := _NAME.fullmatch(part.strip()))]
+    named = [
+        match[1]
+        for part in tagged(scope, "name")
+        if (match := _NAME.fullmatch(part.strip()))
+    ]
     return Answer(code, _entry(code, named[-1] if named else ""), "repaired")
 
 
@@ -77,7 +92,9 @@ def named_answer(code: str, entry: str) -> Answer:
     if tree is None:
         raise UnreadableError("the code has a syntax error, or is too long")
     if entry not in _entries(tree):
-        raise UnreadableError(f"the code has no top-level function {entry!r} without arguments")
+        raise UnreadableError(
+            f"the code has no top-level function {entry!r} without arguments"
+        )
     return Answer(code, entry, "strict")
 
 
@@ -138,7 +155,9 @@ def _blocks(text: str, *, together: bool) -> list[str]:
     inside = tagged(text, "code")
     if inside:
         parts = inside if together else inside[-1:]
-        return [block for part in parts for block in _fenced(part) or [part.strip("`\n")]]
+        return [
+            block for part in parts for block in _fenced(part) or [part.strip("`\n")]
+        ]
     found = _fenced(text)[-MAX_BLOCKS:]
     if sum(map(len, found)) > MAX_CODE_CHARACTERS:
         found = found[-1:]
@@ -157,7 +176,9 @@ def _joined(blocks: Sequence[str]) -> str:
         body = tree.body if (tree := _tree(block)) else []
         defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
         if not defined & later:
-            kept.insert(0, block.removesuffix("\n") if len(blocks) == 1 else block.strip("\n"))
+            kept.insert(
+                0, block.removesuffix("\n") if len(blocks) == 1 else block.strip("\n")
+            )
         later |= defined
     return "\n\n".join(kept)
 
@@ -167,7 +188,9 @@ def _entry(code: str, named: str) -> str:
     tree = _tree(code)
     if tree is None:  # will fail when it is run, which tells the model more than we can
         if not named:
-            raise UnreadableError("its code has a syntax error and no <name> says what to call")
+            raise UnreadableError(
+                "its code has a syntax error and no <name> says what to call"
+            )
         return named
     entries = _entries(tree)
     if not entries:
@@ -181,7 +204,10 @@ def _entries(tree: ast.Module) -> list[str]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             positional = [*node.args.posonlyargs, *node.args.args]
-            if len(positional) == len(node.args.defaults) and None not in node.args.kw_defaults:
+            if (
+                len(positional) == len(node.args.defaults)
+                and None not in node.args.kw_defaults
+            ):
                 found.append(node.name)
     return found
 

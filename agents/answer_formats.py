@@ -85,7 +85,8 @@ class Letters:
                 return Reading(str(found[-1]).upper(), "repaired")
         # "A" before a word is an article, unless that word is "or" or "and".
         words = (
-            rf"(?:^|[\s*(\[\"'`])({some})(?=$|[\s*).:,;\]\"'`])(?!(?<=A)\s++(?!or\b|and\b)[a-z])"
+            rf"(?:^|[\s*(\[\"'`])({some})(?=$|[\s*).:,;\]\"'`])"
+            r"(?!(?<=A)\s++(?!or\b|and\b)[a-z])"
         )
         alone = set(re.findall(words, text))
         return Reading(alone.pop(), "repaired") if len(alone) == 1 else None
@@ -116,7 +117,9 @@ class Choices:
             return None
         inside = last_tagged(reply, "answer")
         found = self.meant(spoken(reply) if inside is None else inside)
-        strict = inside is not None and re.fullmatch(r"\s*+<answer>[^<]*+</answer>\s*+", reply)
+        strict = inside is not None and re.fullmatch(
+            r"\s*+<answer>[^<]*+</answer>\s*+", reply
+        )
         return Reading(found, "strict" if strict else "repaired") if found else None
 
     def meant(self, text: str) -> str:
@@ -144,7 +147,10 @@ class Choices:
         if len(text) >= MAX_LIST:
             return ""
         text = re.sub(r"\\[a-z]+", " ", text)
-        named = [re.match(r"\W*([A-Z])\W{0,2}[:.)] *[^\s,;]", p) for p in re.split("[,;\n]", text)]
+        named = [
+            re.match(r"\W*([A-Z])\W{0,2}[:.)] *[^\s,;]", p)
+            for p in re.split("[,;\n]", text)
+        ]
         if all(named):
             text = " ".join(match[1] for match in named if match)
         words = re.findall(r"[^\W_]+", re.sub(r"(?i)\band\b", " ", text))
@@ -159,14 +165,18 @@ class Block:
     """Text of any kind between ``<tag>`` and ``</tag>``."""
 
     tag: str
-    instructed: bool = True  # whether a prompt is to say so; published ones say it themselves
+    instructed: bool = (
+        True  # whether a prompt is to say so; published ones say it themselves
+    )
 
     @property
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
         if not self.instructed:
             return ""
-        return f"Put the answer, and nothing else, between <{self.tag}> and </{self.tag}>."
+        return (
+            f"Put the answer, and nothing else, between <{self.tag}> and </{self.tag}>."
+        )
 
     def read(self, reply: str) -> Reading | None:
         """The last complete block, else the last fenced one; a fence within the tags is taken off.
@@ -194,7 +204,8 @@ class File:
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
         return (
-            f"Put the text of the file {self.filename}, and nothing else, in\n<file>\n...\n</file>"
+            f"Put the text of the file {self.filename}, and nothing else, in\n"
+            "<file>\n...\n</file>"
         )
 
     def read(self, reply: str) -> Reading | None:
@@ -203,7 +214,10 @@ class File:
         blocks = tagged(text, "file") or [content for _, content in fences(text)]
         content = unfenced(blocks[-1]).removeprefix("\n") if blocks else ""
         strict = bool(blocks) and text.strip() == f"<file>{blocks[-1]}</file>"
-        fits = content.strip() and len(content.encode("utf-8", "replace")) <= MAX_CHARACTERS
+        fits = (
+            content.strip()
+            and len(content.encode("utf-8", "replace")) <= MAX_CHARACTERS
+        )
         return Reading(content, "strict" if strict else "repaired") if fits else None
 
 
@@ -228,14 +242,21 @@ class Number:
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
         where = f" in {self.unit}" if self.unit else ""
-        return f"Reply with one number{where}, without its unit: <answer>number</answer>"
+        return (
+            f"Reply with one number{where}, without its unit: <answer>number</answer>"
+        )
 
     def read(self, reply: str) -> Reading | None:
         """The number; ``repaired`` where a unit or a sign like a comma had to be taken off."""
         text = last_tagged(reply, "answer")
         if text is None or len(text) > 200:
             return None
-        bare = text.removesuffix(self.unit).replace(",", "").replace("\N{MINUS SIGN}", "-").strip()
+        bare = (
+            text.removesuffix(self.unit)
+            .replace(",", "")
+            .replace("\N{MINUS SIGN}", "-")
+            .strip()
+        )
         for said in (text, bare):
             with suppress(ValueError):
                 if math.isfinite(number := float(said)):
@@ -265,7 +286,9 @@ class Json:
     def read(self, reply: str) -> Reading | None:
         """The last JSON that has the shape: in tags, in a fenced block, or as the whole reply."""
         inside, text = last_tagged(reply, "answer"), spoken(reply)
-        blocks = [content for language, content in fences(text) if language in {"", "json"}]
+        blocks = [
+            content for language, content in fences(text) if language in {"", "json"}
+        ]
         for candidate in filter(None, (inside, *blocks[::-1], text)):
             for said in (candidate, escaped(candidate)):
                 value = parse_json(said.strip(), parse_constant=lambda _: None)
@@ -277,7 +300,9 @@ class Json:
 
 def unfenced(text: str) -> str:
     """What a fence holds, where a text is one fenced block and nothing else; else the text."""
-    match = re.fullmatch(r"\s*+```[ \t]*+[\w.+-]{0,20}[ \t]*+\r?\n(.*?)\n?```\s*+", text, re.DOTALL)
+    match = re.fullmatch(
+        r"\s*+```[ \t]*+[\w.+-]{0,20}[ \t]*+\r?\n(.*?)\n?```\s*+", text, re.DOTALL
+    )
     return match[1] if match and "```" not in match[1] else text
 
 

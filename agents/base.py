@@ -127,10 +127,16 @@ class Usage:
     def __str__(self) -> str:
         if self.unmetered:
             return "requests, tokens and cost unknown"
-        cached = f", {self.cached_calls} replies out of the cache" if self.cached_calls else ""
+        cached = (
+            f", {self.cached_calls} replies out of the cache"
+            if self.cached_calls
+            else ""
+        )
         about = " (estimated)" if self.estimated else ""
         cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
-        return f"{self.calls} requests{cached}, {self.tokens} tokens{about}, cost {cost}"
+        return (
+            f"{self.calls} requests{cached}, {self.tokens} tokens{about}, cost {cost}"
+        )
 
     @property
     def tokens(self) -> int:

@@ -37,10 +37,14 @@ class Budget(BaseModel, extra="forbid", frozen=True):
     """
 
     calls: NonNegativeInt | None = Field(None, description="model calls")
-    tokens: NonNegativeInt | None = Field(None, description="prompt and completion tokens")
+    tokens: NonNegativeInt | None = Field(
+        None, description="prompt and completion tokens"
+    )
     cost_usd: NonNegativeFloat | None = Field(None, description="US dollars")
     seconds: NonNegativeFloat | None = Field(None, description="wall time")
-    sandbox_seconds: NonNegativeFloat | None = Field(None, description="time in the sandbox")
+    sandbox_seconds: NonNegativeFloat | None = Field(
+        None, description="time in the sandbox"
+    )
 
 
 @dataclass
@@ -78,7 +82,9 @@ class Meter:
         for name, value in spent.items():
             bound = getattr(self.budget, name)
             if name in limits and bound is not None and value >= bound:
-                return BudgetExceeded(name, bound, f"{self.group}.{name} of {bound} is used up")
+                return BudgetExceeded(
+                    name, bound, f"{self.group}.{name} of {bound} is used up"
+                )
         return None
 
     def check(self, limits: Sequence[str] = LIMITS) -> None:

@@ -51,7 +51,11 @@ def concrete(execution: Execution, formats: Mapping[str, str]) -> bool:
     if execution.outcome != Outcome.OK:
         return execution.outcome == Outcome.EXCEPTION and bool(execution.error)
     given = execution.result if isinstance(execution.result, Mapping) else {}
-    rest = {name: wanted for name, wanted in formats.items() if given.get(name, 0) is not None}
+    rest = {
+        name: wanted
+        for name, wanted in formats.items()
+        if given.get(name, 0) is not None
+    }
     return bool(execution.caught) or bool(contract_findings(execution, rest))
 
 
@@ -61,7 +65,9 @@ def fulfilled(execution: Execution, formats: Mapping[str, str]) -> int:
     if execution.outcome != Outcome.OK or not isinstance(result, Mapping):
         return 0
     given = {name for name in formats if result.get(name) is not None}
-    return sum(misfit(result[name], read_format(formats[name])) is None for name in given)
+    return sum(
+        misfit(result[name], read_format(formats[name])) is None for name in given
+    )
 
 
 def _optional(wanted: str) -> bool:

@@ -22,7 +22,14 @@ from agents.models import ModelConfig
 from matsmith.core.command import HELP
 from matsmith.core.configuration import DEFAULTS, Conf, expand, merged, pairs
 from matsmith.core.errors import UsageError
-from matsmith.core.targets import checked, describe, is_model, load, parameters, unknown_key
+from matsmith.core.targets import (
+    checked,
+    describe,
+    is_model,
+    load,
+    parameters,
+    unknown_key,
+)
 from retrieval.config import RetrievalConfig, own_source
 from sandbox.base import SandboxConfig
 
@@ -65,7 +72,9 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
 
     system: Target = Field(description="the architecture under test")
     retrieval: RetrievalConfig = Field(description="what the architecture may look up")
-    model: ModelConfig = Field(description="the chat model; openai when OPENAI_API_KEY is set")
+    model: ModelConfig = Field(
+        description="the chat model; openai when OPENAI_API_KEY is set"
+    )
     embedding: Named = Field(description="vectors for dense retrieval")
     sandbox: SandboxConfig = Field(description="where model-written code runs")
     strict: bool = Field(False, description="accept only the published answer format")
@@ -74,16 +83,22 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
         description="who writes documentation that is not there yet: facts (free) or "
         "model (the chat model: thousands of calls)",
     )
-    budget: Budget = Field(default_factory=Budget, description="limits for one question")
+    budget: Budget = Field(
+        default_factory=Budget, description="limits for one question"
+    )
 
     @model_validator(mode="after")
     def _environment(self) -> Self:
         if "env" in self.sandbox.model_fields_set:
-            raise ValueError("sandbox.env: no such key; the environment is not the sandbox's")
+            raise ValueError(
+                "sandbox.env: no such key; the environment is not the sandbox's"
+            )
         return self
 
 
-def validate(plain: Mapping[str, Any], kind: type[Config], targets: Sequence[str]) -> Config:
+def validate(
+    plain: Mapping[str, Any], kind: type[Config], targets: Sequence[str]
+) -> Config:
     """Check a composed configuration, constructor arguments of the classes in ``targets`` included.
 
     Returned is what the architecture uses: one that retrieves nothing is the same with every
@@ -142,14 +157,19 @@ def _placed(
     placed = dict(plain)
     for key in [key for key in plain if key not in kind.model_fields]:
         declared = {
-            group: parameters_of(group, plain[group])[1] for group in (*targets, "retrieval")
+            group: parameters_of(group, plain[group])[1]
+            for group in (*targets, "retrieval")
         }
         groups = [group for group, names in declared.items() if key in names]
         if not groups:
-            own = [f"{group}.{name}" for group, names in declared.items() for name in names]
+            own = [
+                f"{group}.{name}" for group, names in declared.items() for name in names
+            ]
             raise UsageError(unknown_key(key, [*kind.model_fields, *own]))
         if len(groups) > 1:
-            raise UsageError(f"{key}: which one? {' or '.join(f'{g}.{key}' for g in groups)}")
+            raise UsageError(
+                f"{key}: which one? {' or '.join(f'{g}.{key}' for g in groups)}"
+            )
         placed[groups[0]] = {**placed[groups[0]], key: placed.pop(key)}
     return placed
 
@@ -160,7 +180,9 @@ def default_model() -> str:
     return "openai" if given else "recorded"
 
 
-def overrides(words: Sequence[str], *, several: bool = False) -> tuple[Conf, list[dict[str, str]]]:
+def overrides(
+    words: Sequence[str], *, several: bool = False
+) -> tuple[Conf, list[dict[str, str]]]:
     """Where choices are looked for, and what the words ask of each run."""
     conf, rest = Conf.of(words)
     return conf, list(expand(pairs(rest), several=several))
@@ -193,7 +215,12 @@ def help_text(
         about = kind.model_fields[group].description
         lines.append(f"  {group:<{_WIDTH}} {about} [{defaults[group]}]")
         lines.append(f"  {'':<{_WIDTH}} choices: {', '.join(known[group])}")
-    lines += ["", "GROUP=CHOICE --help shows the keys of a choice.", "", "keys [default]:"]
+    lines += [
+        "",
+        "GROUP=CHOICE --help shows the keys of a choice.",
+        "",
+        "keys [default]:",
+    ]
     for key, field in kind.model_fields.items():
         nested = field.annotation
         if key in defaults and key != "sandbox":
@@ -209,7 +236,9 @@ def help_text(
 
 def choice_help(words: Sequence[str], kind: type[BaseModel]) -> str:
     """The keys of each ``GROUP=CHOICE`` among the words, with defaults; empty without any."""
-    conf, (given,) = overrides([w for w in words if w not in {*HELP, "-m", "--multirun", "--cfg"}])
+    conf, (given,) = overrides(
+        [w for w in words if w not in {*HELP, "-m", "--multirun", "--cfg"}]
+    )
     lines = []
     for group in given.keys() & conf.groups().keys():
         content = merged(conf.read(group, given[group]))
@@ -227,7 +256,9 @@ def choice_help(words: Sequence[str], kind: type[BaseModel]) -> str:
             (k for k in (annotation, *typing.get_args(annotation)) if is_model(k)), None
         )
         if declared is None or declared.model_config.get("extra") == "allow":
-            lines += [_line(f"{group}.{n}", about.get(n, ""), v) for n, v in content.items()]
+            lines += [
+                _line(f"{group}.{n}", about.get(n, ""), v) for n, v in content.items()
+            ]
         else:
             lines += _fields(group, declared, content, known=about)
     return "\n".join(lines)
@@ -243,7 +274,9 @@ def _described(target: Any) -> dict[str, str]:
         if re.fullmatch(r"[\w, ]+", line) and not line.startswith(" "):
             names = [name.strip() for name in line.split(",")]
         elif line.startswith("    "):
-            found |= {name: f"{found.get(name, '')} {line.strip()}".strip() for name in names}
+            found |= {
+                name: f"{found.get(name, '')} {line.strip()}".strip() for name in names
+            }
         else:
             names = []
     return found

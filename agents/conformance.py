@@ -28,7 +28,8 @@ class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith endpoint``."""
 
     model: Group = Field(
-        Group("openai"), description="configuration of conf/model; its keys by model.KEY=VALUE"
+        Group("openai"),
+        description="configuration of conf/model; its keys by model.KEY=VALUE",
     )
 
 
@@ -48,7 +49,9 @@ class Check:
     def messages(self) -> list[Message]:
         """What is sent."""
         block = {"type": "image", "mime_type": "image/png", "base64": self.image}
-        content: Any = [{"type": "text", "text": self.asked}, block] if self.image else self.asked
+        content: Any = (
+            [{"type": "text", "text": self.asked}, block] if self.image else self.asked
+        )
         before = [Message("system", self.system)] if self.system else []
         return [*before, Message("user", content)]
 
@@ -67,10 +70,18 @@ async def tried(client: ModelClient, check: Check, left: float) -> tuple[str, st
             reply = await client.ask(check.messages, sample="0", tools=tools)
     except TimeoutError:
         over = left < ONE_REQUEST
-        return ("not tried", "no time left") if over else ("fails", f"no end after {ONE_REQUEST} s")
+        return (
+            ("not tried", "no time left")
+            if over
+            else ("fails", f"no end after {ONE_REQUEST} s")
+        )
     except ModelError as error:
         return "fails", str(error)
-    seen = str([dict(call.arguments) for call in reply.tool_calls]) if check.tool else reply.text
+    seen = (
+        str([dict(call.arguments) for call in reply.tool_calls])
+        if check.tool
+        else reply.text
+    )
     whole = reply.fault != "length"
     if whole and re.search(check.wanted, seen, re.IGNORECASE):
         return "works", f"{reply.seconds:.1f} s, {reply.usage}"
@@ -81,7 +92,9 @@ async def tried(client: ModelClient, check: Check, left: float) -> tuple[str, st
 async def _action(options: Options) -> int:
     config = read_config(options.model.read("model"))
     if config.provider in {"recorded", "none"}:
-        raise UsageError(f"model={config.provider} has no endpoint; choose another model")
+        raise UsageError(
+            f"model={config.provider} has no endpoint; choose another model"
+        )
     seconds, tries = min(config.timeout, ONE_REQUEST), min(config.max_retries, 1)
     changes = {"timeout": seconds, "max_retries": tries, "cache": False, "record": None}
     client = build_model(config.model_copy(update=changes))
@@ -102,7 +115,9 @@ async def _action(options: Options) -> int:
         print(f"adjusted: {printable(note)}")
         if note.startswith("temperature "):
             settings["model.temperature"] = "null"
-    refused = "matsmith cannot use this endpoint: something that it requires does not work."
+    refused = (
+        "matsmith cannot use this endpoint: something that it requires does not work."
+    )
     print("matsmith can use it." if usable else refused)
     print("settings:", *(f"{key}={value}" for key, value in settings.items()))
     return 0 if usable else 1

@@ -13,7 +13,13 @@ from langchain_core.documents import Document
 from agents import prompts
 from agents.answer import Answer, same_code
 from agents.base import StopReason
-from agents.checks import caught_findings, concrete, contract_findings, fulfilled, returned
+from agents.checks import (
+    caught_findings,
+    concrete,
+    contract_findings,
+    fulfilled,
+    returned,
+)
 from agents.episode import Episode, Retrieving
 from agents.models import Message
 from agents.prompts import Attempt
@@ -22,14 +28,18 @@ from retrieval.base import MAP
 from sandbox.base import Execution
 
 Select = Literal["last", "best"]
-UNREADABLE = 2  # consecutive replies without code that end an episode which has no draft yet
+UNREADABLE = (
+    2  # consecutive replies without code that end an episode which has no draft yet
+)
 MAX_QUERY = 1000  # characters of a search query that a model writes
 QUERIES = 6  # of a critique at most
 _TAIL = 3000  # characters of a traceback or of printed text that go back into a prompt
 _MARKED = re.compile(r"`\s{0,9}([A-Za-z_][\w.]*+)[^`\n]{0,200}`")
 # What is no word of a language: dotted, with an underscore, with a capital inside.
 _SHAPED = re.compile(r"[A-Za-z_][\w.]*+")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z_]\w*+(?:\.\w++)+|[A-Za-z]\w*_\w*|_\w+|\w*[a-z0-9][A-Z]\w*"
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,18 @@ class Draft:
     concrete: bool  # whether the findings say by themselves what to correct
 
     def attempt(
-        self, number: int, *, traceback: bool = True, values: bool = True, checks: bool = True
+        self,
+        number: int,
+        *,
+        traceback: bool = True,
+        values: bool = True,
+        checks: bool = True,
     ) -> Attempt:
         """The draft as later prompts show it; what is ``False`` stays out of them."""
         execution = self.execution
-        printed = "\n".join(part for part in (execution.stdout, execution.stderr) if part)
+        printed = "\n".join(
+            part for part in (execution.stdout, execution.stderr) if part
+        )
         return Attempt(
             number=number,
             code=self.answer.code,
@@ -97,7 +114,12 @@ class Drafts:
     """
 
     def __init__(
-        self, episode: Episode, system: Drafting, *, distinct: bool = False, unreadable: int = 1
+        self,
+        episode: Episode,
+        system: Drafting,
+        *,
+        distinct: bool = False,
+        unreadable: int = 1,
     ) -> None:
         self.tried: list[Draft] = []  # those that were executed
         self.number = 0  # of iterations so far
@@ -159,10 +181,16 @@ class Drafts:
 
 
 async def critique(
-    episode: Episode, documents: Sequence[Document], attempts: Sequence[Attempt], most: int = 1
+    episode: Episode,
+    documents: Sequence[Document],
+    attempts: Sequence[Attempt],
+    most: int = 1,
 ) -> tuple[str, list[str]]:
     """Ask for feedback on the last attempt and for at most ``most`` search queries."""
-    shown = [prompts.render_documents(documents), *map(prompts.render_attempt, attempts)]
+    shown = [
+        prompts.render_documents(documents),
+        *map(prompts.render_attempt, attempts),
+    ]
     wanted = "critic" if most == 1 else "critic_several"
     messages = prompts.ask_for(wanted, episode.question.prompt, *shown, most=most)
     feedback, queries = read_critique(await episode.ask("critique", messages))
@@ -174,8 +202,12 @@ def read_critique(reply: str) -> tuple[str, list[str]]:
     feedback = last_tagged(reply, "feedback")
     text = spoken(reply).strip() if feedback is None else feedback
     listed = last_tagged(reply, "queries")
-    lines = [last_tagged(reply, "query") or ""] if listed is None else listed.splitlines()
-    queries = (line.strip().removeprefix("- ")[:MAX_QUERY] for line in lines[: 4 * QUERIES])
+    lines = (
+        [last_tagged(reply, "query") or ""] if listed is None else listed.splitlines()
+    )
+    queries = (
+        line.strip().removeprefix("- ")[:MAX_QUERY] for line in lines[: 4 * QUERIES]
+    )
     return text[:_TAIL], list(dict.fromkeys(filter(None, queries)))
 
 
@@ -217,7 +249,9 @@ def names_in(query: str) -> list[str]:
 def used_names(code: str) -> list[str]:
     """Dotted names that a draft imports, then what it calls on them, in order."""
     imported = []
-    for module, targets in re.findall(r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE):
+    for module, targets in re.findall(
+        r"^[ \t]*from ([\w.]+) import ([\w, ]+)", code, re.MULTILINE
+    ):
         names = (target.split(" as ")[0].strip() for target in targets.split(","))
         imported += [f"{module}.{name}" for name in names if name]
     short = {name.rpartition(".")[2]: name for name in imported}

@@ -23,7 +23,15 @@ from agents.answer_formats import CODE, Reading
 from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.checks import SHOWN_CHARACTERS, returned
-from agents.models import ContextError, Fault, Message, ModelClient, ModelError, Place, Reply
+from agents.models import (
+    ContextError,
+    Fault,
+    Message,
+    ModelClient,
+    ModelError,
+    Place,
+    Reply,
+)
 from agents.models.calls import plain_message
 from matsmith.core.errors import ActionableError
 from retrieval.base import MAP, QuestionRetriever, RetrievalError, Retriever
@@ -87,7 +95,9 @@ class Episode:
         self.begin("retrieve", query)
         documents = self._short(await retriever.search(query, k=k))
         keys = {"id": "id", "name": "qualname", "score": "score"}
-        hits = [{name: d.metadata.get(key) for name, key in keys.items()} for d in documents]
+        hits = [
+            {name: d.metadata.get(key) for name, key in keys.items()} for d in documents
+        ]
         self.record("retrieve", retriever=retriever.name, query=query, hits=hits)
         return documents
 
@@ -102,14 +112,21 @@ class Episode:
             if document is not None:
                 found[str(document.metadata.get("id"))] = document
         if found:
-            hits = [{"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()]
-            self.record("retrieve", retriever="lookup", query=" ".join(names), hits=hits)
+            hits = [
+                {"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()
+            ]
+            self.record(
+                "retrieve", retriever="lookup", query=" ".join(names), hits=hits
+            )
         return self._short(list(found.values()))
 
     def _short(self, documents: Sequence[Document]) -> list[Document]:
         limit = self.context.model.config.document_characters
         maps = int(bool(documents) and documents[0].metadata.get("kind") == MAP)
-        return [*documents[:maps], *shorten(documents[maps:], self.question.query, limit)]
+        return [
+            *documents[:maps],
+            *shorten(documents[maps:], self.question.query, limit),
+        ]
 
     async def ask(self, purpose: str, messages: Sequence[Message]) -> str:
         """Return the text of the model's reply, within the budget."""
@@ -137,21 +154,35 @@ class Episode:
         turn = self._asked[purpose]
         self._asked[purpose] += 1
         place = Place(self.question.id, self.seed, purpose, turn, self.question.prompt)
-        sent = [plain_message(message) for message in (messages[-new:] if earlier else messages)]
+        sent = [
+            plain_message(message)
+            for message in (messages[-new:] if earlier else messages)
+        ]
         self.begin("model", purpose)
         try:
-            reply = await self.context.model.ask(messages, sample=sample, place=place, tools=tools)
+            reply = await self.context.model.ask(
+                messages, sample=sample, place=place, tools=tools
+            )
         except ModelError as error:
-            about: dict[str, Any] = {"fault": "context"} if isinstance(error, ContextError) else {}
+            about: dict[str, Any] = (
+                {"fault": "context"} if isinstance(error, ContextError) else {}
+            )
             if self.context.model.recordings is not None and not about:
                 about["recorded"] = ["failed"]
-            self.record("model", purpose=purpose, messages=sent, error=str(error), **about)
+            self.record(
+                "model", purpose=purpose, messages=sent, error=str(error), **about
+            )
             raise
         self.meter.usage += reply.usage
         self.fault = reply.fault
-        notes = {name: getattr(reply, name) for name in ("reasoning", "fault", "adjusted")}
+        notes = {
+            name: getattr(reply, name) for name in ("reasoning", "fault", "adjusted")
+        }
         if tools:
-            called = [{"name": c.name, "arguments": dict(c.arguments)} for c in reply.tool_calls]
+            called = [
+                {"name": c.name, "arguments": dict(c.arguments)}
+                for c in reply.tool_calls
+            ]
             notes |= {"calls": called, "earlier": earlier}
         self.record(
             "model",
@@ -164,10 +195,18 @@ class Episode:
             **{name: note for name, note in notes.items() if note},
             **({} if reply.changed is None else {"recorded": list(reply.changed)}),
         )
-        if self.question.asks and not reply.tool_calls and (needs := read_need(reply.text)):
+        if (
+            self.question.asks
+            and not reply.tool_calls
+            and (needs := read_need(reply.text))
+        ):
             self.reply = reply.text
             raise RepliedError(needs)
-        if self.question.writes and not reply.tool_calls and (words := read_words(reply.text)):
+        if (
+            self.question.writes
+            and not reply.tool_calls
+            and (words := read_words(reply.text))
+        ):
             self.reply = words
             raise RepliedError
         return reply
@@ -179,7 +218,9 @@ class Episode:
         for number in range(self.question.tries):
             said = "A first reply held no answer in the form asked for."
             again = [prompts.again(self.question, said)] if number else []
-            self.reply = await self.ask("again" if number else "generate", [*messages, *again])
+            self.reply = await self.ask(
+                "again" if number else "generate", [*messages, *again]
+            )
             if self.read():
                 return "answered"
         return "format_error"
@@ -210,10 +251,14 @@ class Episode:
             read = self.read()
         return self.answer if read and isinstance(self.answer, Answer) else None
 
-    async def run(self, code: str, entry: str, mounts: Sequence[Mount] = ()) -> Execution:
+    async def run(
+        self, code: str, entry: str, mounts: Sequence[Mount] = ()
+    ) -> Execution:
         """Run code in the sandbox, within the budget; not recorded. ``mounts``: further inputs."""
         if self.context.sandbox is None:
-            raise SandboxError("this architecture executes its drafts and was given no sandbox")
+            raise SandboxError(
+                "this architecture executes its drafts and was given no sandbox"
+            )
         self.meter.check(EXECUTION_LIMITS)
         execution = await self.context.sandbox.run(
             code,
@@ -255,9 +300,13 @@ class Episode:
     def begin(self, kind: str, about: str) -> None:
         """Say what begins now."""
         if self.context.on_step is not None:
-            self.context.on_step(self.question, Step("begin", {"kind": kind, "about": about}))
+            self.context.on_step(
+                self.question, Step("begin", {"kind": kind, "about": about})
+            )
 
-    def finish(self, reason: StopReason, error: str | None = None, **ended: Any) -> Trajectory:
+    def finish(
+        self, reason: StopReason, error: str | None = None, **ended: Any
+    ) -> Trajectory:
         """Close the episode with the answer as it stands, and the limit or need that ended it."""
         answer = self.answer
         code = answer if isinstance(answer, Answer) else None
@@ -307,18 +356,26 @@ class System(Agent):
         except RepliedError as error:
             needs = str(error) or None
             if needs or any(step.kind == "execute" for step in episode.steps):
-                episode.answer = None  # what was drafted before, or given up; with tools, what ran
+                episode.answer = (
+                    None  # what was drafted before, or given up; with tools, what ran
+                )
             return episode.finish("needs_input" if needs else "answered", needs=needs)
         except BudgetExceeded as limit:
-            return episode.finish("budget", str(limit), limit=(limit.limit, limit.bound))
+            return episode.finish(
+                "budget", str(limit), limit=(limit.limit, limit.bound)
+            )
         except ContextError as error:  # what was found until here is the answer
             episode.fault = "context"
             return episode.finish("context", str(error))
         except tuple(_FAILURES) as error:
-            failed = next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
+            failed = next(
+                _FAILURES[kind] for kind in _FAILURES if isinstance(error, kind)
+            )
             return episode.finish(failed, str(error))
         except Exception as error:  # noqa: BLE001 -- what was spent until here must stay on record
-            return episode.finish("agent_error", f"the agent failed: {without_data(error)}")
+            return episode.finish(
+                "agent_error", f"the agent failed: {without_data(error)}"
+            )
         return episode.finish(reason)
 
 

@@ -89,24 +89,40 @@ def _question(prompt: str) -> str:
     return f"<question>\n{prompt.strip()}\n</question>"
 
 
-def request_answer(question: Question, documents: Sequence[Document] = ()) -> list[Message]:
+def request_answer(
+    question: Question, documents: Sequence[Document] = ()
+) -> list[Message]:
     """Messages that ask for the answer to a question, in the form that it wants."""
     if question.answer == CODE:
         return generate(question.prompt, documents)
     given = [part for part in question.attachments if isinstance(part, base.Document)]
-    shown = [f'<document name="{part.name}">\n{part.text}\n</document>' for part in given]
-    texts = [render_documents(documents), *shown, question.prompt, question.answer.instruction]
+    shown = [
+        f'<document name="{part.name}">\n{part.text}\n</document>' for part in given
+    ]
+    texts = [
+        render_documents(documents),
+        *shown,
+        question.prompt,
+        question.answer.instruction,
+    ]
     return with_pictures(question, _ask(*texts))
 
 
 def with_pictures(question: Question, messages: Sequence[Message]) -> list[Message]:
     """The messages, the first one of the user with the pictures of the question."""
-    first = next((i for i, message in enumerate(messages) if message.role == "user"), None)
+    first = next(
+        (i for i, message in enumerate(messages) if message.role == "user"), None
+    )
     blocks: list[dict[str, Any]] = [
-        {"type": "image", "base64": b64encode(picture.data).decode(), "mime_type": picture.mime,
-         "key": picture.key}
-        for picture in question.attachments if isinstance(picture, Image)
-    ]  # fmt: skip
+        {
+            "type": "image",
+            "base64": b64encode(picture.data).decode(),
+            "mime_type": picture.mime,
+            "key": picture.key,
+        }
+        for picture in question.attachments
+        if isinstance(picture, Image)
+    ]
     if first is None or not blocks:
         return list(messages)
     shown = Message("user", [{"type": "text", "text": messages[first].text}, *blocks])
@@ -117,7 +133,13 @@ def with_tools(question: Question, tools: Sequence[str]) -> list[Message]:
     """Messages that ask for the answer to a question with the help of ``tools``."""
     if question.answer == CODE:
         kept = TEXTS["note_mask" if "[MASK" in question.prompt else "note_code"]
-        told = ["Notes:", kept, TEXTS["note_none"], TEXTS["tools"], TEXTS["tools_answer"]]
+        told = [
+            "Notes:",
+            kept,
+            TEXTS["note_none"],
+            TEXTS["tools"],
+            TEXTS["tools_answer"],
+        ]
         return _ask(_question(question.prompt), "\n".join(told))
     told = [TEXTS["tools"], *([TEXTS["tools_run"]] if "run" in tools else [])]
     return [Message("system", "\n".join(told)), *request_answer(question)]
@@ -135,8 +157,12 @@ def generate(
     sources: Mapping[str, str] | None = None,
 ) -> list[Message]:
     """Messages that ask for the function; ``sources`` is code by dotted name."""
-    listed = [f'<source name="{n}">\n{code}\n</source>' for n, code in (sources or {}).items()]
-    notes = ["note_documents"] if documents or any(a.documents for a in attempts) else []
+    listed = [
+        f'<source name="{n}">\n{code}\n</source>' for n, code in (sources or {}).items()
+    ]
+    notes = (
+        ["note_documents"] if documents or any(a.documents for a in attempts) else []
+    )
     if "[MASK" in prompt or "```" in prompt:
         notes.append("note_mask" if "[MASK" in prompt else "note_code")
     return _ask(
@@ -182,7 +208,9 @@ def link(items: Sequence[tuple[str, str, Sequence[str]]]) -> list[Message]:
     told = []
     for number, (what, text, definitions) in enumerate(items, 1):
         told.append(f'<item number="{number}">\n{what}: {text}')
-        told += [f"{place}. {definition}" for place, definition in enumerate(definitions, 1)]
+        told += [
+            f"{place}. {definition}" for place, definition in enumerate(definitions, 1)
+        ]
         told.append("</item>")
     return _ask("\n".join(told), TEXTS["link"])
 
@@ -206,9 +234,14 @@ def free_question(
     may ask for what is missing, unless ``asks`` is off: not twice in a row.
     """
     parts = [TEXTS["earlier"].format(turns="\n\n".join(turns))] if turns else []
-    parts += [TEXTS["free"].format(question=question.strip()), TEXTS["ask" if asks else "asked"]]
+    parts += [
+        TEXTS["free"].format(question=question.strip()),
+        TEXTS["ask" if asks else "asked"],
+    ]
     if files:
-        parts.append(TEXTS["files"].format(paths="\n".join(f"- {file}" for file in files)))
+        parts.append(
+            TEXTS["files"].format(paths="\n".join(f"- {file}" for file in files))
+        )
     if attempts:
         parts += [*map(render_attempt, attempts), TEXTS["feedback_note"]]
     return "\n\n".join(parts)

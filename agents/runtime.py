@@ -94,10 +94,16 @@ async def open_runtime(
             await asyncio.to_thread(environments.build, environment, say=say)
             versions = environments.installed_versions(environment)
             making = partial(open_retriever, config, packages, limits, writer=writer)
-            if late and config.retrieval.source != "none" and config.system.name == "tools":
+            if (
+                late
+                and config.retrieval.source != "none"
+                and config.system.name == "tools"
+            ):
                 wanted = asyncio.Event()
                 later = _later(making, wanted)
-                retriever = Late(await stack.enter_async_context(_meanwhile(later)), wanted)
+                retriever = Late(
+                    await stack.enter_async_context(_meanwhile(later)), wanted
+                )
             else:
                 retriever = await making()
         # Where no drafts run, verification is all the work; elsewhere one worker keeps up with it.
@@ -106,9 +112,16 @@ async def open_runtime(
         verifier: Sandbox | None = None
         if executes:
             sandbox = await _opened(stack, limits, warm=warm and not late)
-        if executes and verifies is not None:  # compares data, without the environment's imports
-            changes = {"workers": verifiers, "options": {**limits.options, "warmup": verifies}}
-            verifier = await _opened(stack, limits.model_copy(update=changes), warm=True)
+        if (
+            executes and verifies is not None
+        ):  # compares data, without the environment's imports
+            changes = {
+                "workers": verifiers,
+                "options": {**limits.options, "warmup": verifies},
+            }
+            verifier = await _opened(
+                stack, limits.model_copy(update=changes), warm=True
+            )
         if sandbox is not None and warm and late:
             starting = sandbox.run("", "", timeout=limits.timeout)
             await stack.enter_async_context(_meanwhile(starting))
@@ -124,7 +137,9 @@ async def open_runtime(
         )
         build: Callable[..., Agent] = system
         agent = build(context, **config.system.params)
-        yield Runtime(agent, client, retriever, sandbox, verifier, limits.timeout, versions)
+        yield Runtime(
+            agent, client, retriever, sandbox, verifier, limits.timeout, versions
+        )
 
 
 class Late(Retriever):
@@ -133,7 +148,9 @@ class Late(Retriever):
     name = "late"
     late = True
 
-    def __init__(self, making: asyncio.Task[Retriever | None], wanted: asyncio.Event) -> None:
+    def __init__(
+        self, making: asyncio.Task[Retriever | None], wanted: asyncio.Event
+    ) -> None:
         self.making = making
         self.wanted = wanted
 
@@ -156,7 +173,9 @@ class Late(Retriever):
         return await (await self.ready()).lookup(name)
 
 
-async def _later(work: Callable[[], Coroutine[Any, Any, Made]], wanted: asyncio.Event) -> Made:
+async def _later(
+    work: Callable[[], Coroutine[Any, Any, Made]], wanted: asyncio.Event
+) -> Made:
     """Work that begins when it is wanted, or when the first request had time to be sent."""
     with suppress(TimeoutError):
         await asyncio.wait_for(wanted.wait(), SENT)
@@ -164,7 +183,9 @@ async def _later(work: Callable[[], Coroutine[Any, Any, Made]], wanted: asyncio.
 
 
 @asynccontextmanager
-async def _meanwhile(work: Coroutine[Any, Any, Made]) -> AsyncIterator[asyncio.Task[Made]]:
+async def _meanwhile(
+    work: Coroutine[Any, Any, Made],
+) -> AsyncIterator[asyncio.Task[Made]]:
     """Work beside what is done inside; what goes wrong is said to whoever waits for it."""
     task = asyncio.create_task(work)
     try:
@@ -176,7 +197,9 @@ async def _meanwhile(work: Coroutine[Any, Any, Made]) -> AsyncIterator[asyncio.T
             task.exception()
 
 
-async def _opened(stack: AsyncExitStack, limits: SandboxConfig, *, warm: bool) -> Sandbox:
+async def _opened(
+    stack: AsyncExitStack, limits: SandboxConfig, *, warm: bool
+) -> Sandbox:
     sandbox = _sandbox(limits)
     stack.push_async_callback(sandbox.close)
     return await stack.enter_async_context(sandbox) if warm else sandbox
@@ -232,14 +255,18 @@ def open_client(
         raise UsageError(f"{role}{error}") from error
 
 
-def open_writer(config: RuntimeConfig, client: ModelClient, meter: Meter) -> Chat | None:
+def open_writer(
+    config: RuntimeConfig, client: ModelClient, meter: Meter
+) -> Chat | None:
     """Who writes documentation, within ``meter``; ``None`` for documents by facts."""
     if config.writer == "facts":
         return None
     return Chat(client, meter)
 
 
-def check_price(limit: float | None, model: ModelConfig | None, *, group: str, role: str) -> None:
+def check_price(
+    limit: float | None, model: ModelConfig | None, *, group: str, role: str
+) -> None:
     """Refuse a limit in dollars that cannot be kept; what a recording cost stands in it."""
     if limit is None or model is None or model.provider in {"recorded", "none"}:
         return

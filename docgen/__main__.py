@@ -45,14 +45,21 @@ _LISTED = 20  # names that a report line shows
 class Options(WriteOptions):
     """Arguments of ``python -m docgen``."""
 
-    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(
+        description="import names, comma-separated"
+    )
     out: Path = Field(description="JSONL file to write")
     folder: Path | None = Field(None, description="folder that contains the packages")
-    env: str = Field("live", description="sandbox environment that holds them, without folder")
-    model: Group = Field(
-        Group(""), description="who writes (none: by facts); its keys by model.KEY=VALUE"
+    env: str = Field(
+        "live", description="sandbox environment that holds them, without folder"
     )
-    max_cost_usd: PositiveFloat | None = Field(None, description="stop at this cost in US dollars")
+    model: Group = Field(
+        Group(""),
+        description="who writes (none: by facts); its keys by model.KEY=VALUE",
+    )
+    max_cost_usd: PositiveFloat | None = Field(
+        None, description="stop at this cost in US dollars"
+    )
 
 
 def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None:
@@ -76,7 +83,9 @@ def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None
     fresh.replace(out)
 
 
-def summary(library: Library, report: WriteReport, checkpoint: Path | None) -> Iterator[str]:
+def summary(
+    library: Library, report: WriteReport, checkpoint: Path | None
+) -> Iterator[str]:
     """What was done, in lines."""
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     count = report.unanswered
@@ -90,11 +99,15 @@ def summary(library: Library, report: WriteReport, checkpoint: Path | None) -> I
     )
     yield f"{report.calls} requests{failed}, tokens {tokens}, cost {cost}"
     listed: dict[str, Sequence[str]] = {
-        "not Python, left out": [f"{path} ({why})" for path, why in library.unreadable.items()],
+        "not Python, left out": [
+            f"{path} ({why})" for path, why in library.unreadable.items()
+        ],
         "not written because they build on those": list(report.blocked),
     }
     yield from (f"{what}: {_names(names)}" for what, names in listed.items() if names)
-    yield from (f"failed: {name}: {why}" for name, why in [*report.failed.items()][:_LISTED])
+    yield from (
+        f"failed: {name}: {why}" for name, why in [*report.failed.items()][:_LISTED]
+    )
     if len(report.failed) > _LISTED:
         yield f"... and {len(report.failed) - _LISTED} more failed"
     if report.stopped:
@@ -105,7 +118,9 @@ def summary(library: Library, report: WriteReport, checkpoint: Path | None) -> I
 
 def _names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_LISTED])
-    return shown if len(names) <= _LISTED else f"{shown}, and {len(names) - _LISTED} more"
+    return (
+        shown if len(names) <= _LISTED else f"{shown}, and {len(names) - _LISTED} more"
+    )
 
 
 @contextmanager
@@ -124,7 +139,9 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 async def _action(options: Options) -> int:
-    library = read_library(options.package, options.folder or site_packages(options.env)).public()
+    library = read_library(
+        options.package, options.folder or site_packages(options.env)
+    ).public()
     files = text_files(library.versions, cache_folder()) if options.shipped else []
     given, outdated = prewritten(library, files)
     priced = options.max_cost_usd is not None
@@ -136,10 +153,14 @@ async def _action(options: Options) -> int:
                 if model is None:  # facts where no model wrote a text
                     texts = FactsWriter(library, given).all()
                     report = WriteReport(
-                        texts, shipped=list(given), written=[n for n in texts if n not in given]
+                        texts,
+                        shipped=list(given),
+                        written=[n for n in texts if n not in given],
                     )
                 else:
-                    checkpoint = Checkpoint(options.out.with_name(f"{options.out.name}.written"))
+                    checkpoint = Checkpoint(
+                        options.out.with_name(f"{options.out.name}.written")
+                    )
                     report = await write_documentation(
                         library,
                         model,

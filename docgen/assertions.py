@@ -61,11 +61,19 @@ _CLOSE: Mapping[str, Callable[..., tuple[float, float]]] = {
 }
 _EQUAL = frozenset(
     {
-        "assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual",
-        "assertSetEqual", "assertCountEqual", "assertSequenceEqual", "assert_equal",
-        "assert_array_equal", "array_equal",
+        "assertEqual",
+        "assertEquals",
+        "assertListEqual",
+        "assertDictEqual",
+        "assertTupleEqual",
+        "assertSetEqual",
+        "assertCountEqual",
+        "assertSequenceEqual",
+        "assert_equal",
+        "assert_array_equal",
+        "array_equal",
     }
-)  # fmt: skip
+)
 _TRUTH = {"assertTrue": True, "assertFalse": False}
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 
@@ -96,7 +104,9 @@ def read(statement: ast.stmt) -> Assertion:
             raise Unusable("an exception without the call that raises it")
         skipped = 3 if name == "assertRaisesRegex" else 2
         arguments = call.args[skipped:]
-        inner = ast.Call(func=call.args[skipped - 1], args=arguments, keywords=call.keywords)
+        inner = ast.Call(
+            func=call.args[skipped - 1], args=arguments, keywords=call.keywords
+        )
         return _raises(statement.lineno, call, (ast.Expr(value=inner),))
     if name in _TRUTH:
         found = _truth(statement.lineno, call.args[0])
@@ -111,7 +121,11 @@ def _truth(line: int, test: ast.expr) -> Assertion:
         name = _called(test)
         if name == "isinstance":
             raise Unusable("a type is asserted, not a value")
-        if name == "all" and test.args and isinstance(test.args[0], ast.Compare | ast.Call):
+        if (
+            name == "all"
+            and test.args
+            and isinstance(test.args[0], ast.Compare | ast.Call)
+        ):
             return _truth(line, test.args[0])
         if name in {*_CLOSE, *_EQUAL} and len(test.args) >= 2:
             return _comparison(line, test)
@@ -132,20 +146,29 @@ def _compare(line: int, test: ast.Compare) -> Assertion:
     if len(test.ops) != 1:
         raise Unusable("a chain of comparisons")
     left, right, operator = test.left, test.comparators[0], test.ops[0]
-    if isinstance(operator, ast.Lt | ast.LtE) and (difference := _difference(left)) is not None:
+    if (
+        isinstance(operator, ast.Lt | ast.LtE)
+        and (difference := _difference(left)) is not None
+    ):
         actual, expected = _sides(difference.left, difference.right)
         return Assertion(line, "close", actual, expected, atol=_number(right))
     if isinstance(operator, ast.Is):
         if isinstance(right, ast.Name):  # of a parametrised test, as a rule
             return Assertion(line, "same", left, right)
         if not (isinstance(right, ast.Constant) and isinstance(right.value, bool)):
-            raise Unusable("identity is not a value (None stands for a failed property)")
+            raise Unusable(
+                "identity is not a value (None stands for a failed property)"
+            )
         return Assertion(line, "equal", left, right)
     if not isinstance(operator, ast.Eq):
         member = isinstance(operator, ast.In | ast.NotIn)
         raise Unusable(f"{'membership' if member else 'an inequality'} fixes no value")
     actual, expected = _sides(left, right)
-    if isinstance(expected, ast.Call) and _called(expected) == "approx" and expected.args:
+    if (
+        isinstance(expected, ast.Call)
+        and _called(expected) == "approx"
+        and expected.args
+    ):
         rtol, atol = _tolerances("approx", expected, skipped=1)
         return Assertion(line, "close", actual, expected.args[0], rtol, atol)
     return Assertion(line, "equal", actual, expected)
@@ -160,7 +183,9 @@ def _comparison(line: int, call: ast.Call) -> Assertion:
     actual, expected = _sides(call.args[0], call.args[1])
     if name in _EQUAL:
         return Assertion(line, "equal", actual, expected)
-    if name == "isclose" and not ast.unparse(call.func).startswith(("math.", "isclose")):
+    if name == "isclose" and not ast.unparse(call.func).startswith(
+        ("math.", "isclose")
+    ):
         name = "allclose"  # numpy's has the names and defaults of allclose
     rtol, atol = _tolerances(name, call, skipped=2)
     return Assertion(line, "close", actual, expected, rtol, atol)
@@ -180,13 +205,21 @@ def _sides(left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 def _written_out(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
-        return _called(node) in {"approx", "array", "set"} and all(map(_written_out, node.args))
-    return not any(isinstance(part, ast.Name | ast.Call | ast.Attribute) for part in ast.walk(node))
+        return _called(node) in {"approx", "array", "set"} and all(
+            map(_written_out, node.args)
+        )
+    return not any(
+        isinstance(part, ast.Name | ast.Call | ast.Attribute) for part in ast.walk(node)
+    )
 
 
 def _difference(node: ast.expr) -> ast.BinOp | None:
     """``a - b`` of ``abs(a - b)``."""
-    if isinstance(node, ast.Call) and _called(node) in {"abs", "fabs"} and len(node.args) == 1:
+    if (
+        isinstance(node, ast.Call)
+        and _called(node) in {"abs", "fabs"}
+        and len(node.args) == 1
+    ):
         inner = node.args[0]
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
             return inner
@@ -197,7 +230,9 @@ def _tolerances(name: str, call: ast.Call, *, skipped: int) -> tuple[float, floa
     code = _CLOSE[name].__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     given = dict(zip(names[: code.co_argcount], call.args[skipped:], strict=False))
-    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names}
+    given |= {
+        keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names
+    }
     return _CLOSE[name](**{key: _number(node) for key, node in given.items()})
 
 
@@ -205,7 +240,9 @@ def _number(node: ast.expr) -> float:
     try:
         return float(ast.literal_eval(node))
     except (ValueError, TypeError):
-        raise Unusable(f"the tolerance {ast.unparse(node)} is not a plain number") from None
+        raise Unusable(
+            f"the tolerance {ast.unparse(node)} is not a plain number"
+        ) from None
 
 
 def _called(node: ast.expr) -> str:

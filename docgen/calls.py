@@ -59,7 +59,11 @@ def references(
             origin = module.bindings.get(node.id, "")
             if origin or node.id in module.constants or module.stars:
                 found = names.in_module(module, node.id)
-            if found is None and "." in origin and not origin.startswith(f"{module.name}."):
+            if (
+                found is None
+                and "." in origin
+                and not origin.startswith(f"{module.name}.")
+            ):
                 outside.setdefault(node.id, origin)
         elif isinstance(node, ast.Attribute):
             own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
@@ -74,9 +78,13 @@ def references(
     imports: dict[str, list[str]] = {}
     for name, origin in outside.items():
         parent, _, last = origin.rpartition(".")
-        imports.setdefault(parent, []).append(last if last == name else f"{last} as {name}")
+        imports.setdefault(parent, []).append(
+            last if last == name else f"{last} as {name}"
+        )
     lines = [constant.line for constant in constants.values()]
-    lines += [f"from {parent} import {', '.join(items)}" for parent, items in imports.items()]
+    lines += [
+        f"from {parent} import {', '.join(items)}" for parent, items in imports.items()
+    ]
     return tuple(constants), tuple(lines)
 
 
@@ -87,7 +95,11 @@ def _walk(nodes: Iterable[ast.AST], but: tuple[str, ...] = ()) -> Iterator[ast.A
         node = stack.pop()
         yield node
         fields = (value for name, value in ast.iter_fields(node) if name not in but)
-        inner = (c for value in fields for c in (value if isinstance(value, list) else [value]))
+        inner = (
+            c
+            for value in fields
+            for c in (value if isinstance(value, list) else [value])
+        )
         stack += [child for child in inner if isinstance(child, ast.AST)][::-1]
 
 
@@ -139,7 +151,9 @@ class _Scope:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attr):
                 owner = self.function.owner
                 above = self.names.mro(owner)[1:] if owner is not None else []
-                return next((c.functions[attr] for c in above if attr in c.functions), None)
+                return next(
+                    (c.functions[attr] for c in above if attr in c.functions), None
+                )
             case ast.Attribute(value=value, attr=attr):
                 holder = self.infer(value) or self.resolve(value)
                 if holder is None and not self._is_local(value):
@@ -161,7 +175,11 @@ class _Scope:
                     found = self._returned(target, func)
             case ast.Attribute():
                 found = self._read(node)
-            case ast.IfExp(body=inner) | ast.BoolOp(values=[inner, *_]) | ast.Await(value=inner):
+            case (
+                ast.IfExp(body=inner)
+                | ast.BoolOp(values=[inner, *_])
+                | ast.Await(value=inner)
+            ):
                 found = self.infer(inner)
         return found
 
@@ -189,7 +207,11 @@ class _Scope:
     def _is_local(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
-        return not isinstance(node, ast.Name) or node.id in self.locals or node.id in self.imports
+        return (
+            not isinstance(node, ast.Name)
+            or node.id in self.locals
+            or node.id in self.imports
+        )
 
 
 class CodeResolver:
@@ -205,12 +227,16 @@ class CodeResolver:
         :func:`used_symbols`. Code outside functions counts too. What is no Python is
         a SyntaxError.
         """
-        source = SourceFile(_MODULE, f"{_MODULE}.py", _MODULE, None, code, is_package=False)
+        source = SourceFile(
+            _MODULE, f"{_MODULE}.py", _MODULE, None, code, is_package=False
+        )
         module = read_module(source)
         self._names.modules[_MODULE] = module
         try:
             functions = self._functions(module)
-            used = [name for one in functions for name in used_symbols(one, self._names)]
+            used = [
+                name for one in functions for name in used_symbols(one, self._names)
+            ]
             found = [*used, *self._named(module)]
         finally:
             del self._names.modules[_MODULE]
@@ -222,7 +248,9 @@ class CodeResolver:
         Names as ``__module__`` and ``__qualname__`` give them, also of functions inside others
         (which are no symbols).
         """
-        own = (name.removesuffix(".__init__").removesuffix(".__new__") for name in names)
+        own = (
+            name.removesuffix(".__init__").removesuffix(".__new__") for name in names
+        )
         found = map(self._names.path, own)
         return {f.qualname: f.kind for f in found if isinstance(f, Class | Function)}
 
@@ -239,7 +267,11 @@ class CodeResolver:
 
     def _functions(self, module: Module) -> Iterator[Function]:
         """Every definition of the code, its top level as a function of its own."""
-        top = [n for n in module.node.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        top = [
+            n
+            for n in module.node.body
+            if not isinstance(n, ast.FunctionDef | ast.ClassDef)
+        ]
         node = ast.parse("def _top(): ...").body[0]
         if isinstance(node, ast.FunctionDef) and top:
             node.body = top

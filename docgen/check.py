@@ -54,25 +54,37 @@ AT_ONCE = 2  # examples
 class RunOptions(BaseModel, extra="forbid", frozen=True):
     """What every command takes that runs scripts in the sandbox."""
 
-    package: Annotated[tuple[str, ...], Commas] = Field(description="import names, comma-separated")
+    package: Annotated[tuple[str, ...], Commas] = Field(
+        description="import names, comma-separated"
+    )
     env: str = Field("live", description="sandbox environment that holds the packages")
-    backend: str = Field("auto", description="sandbox: auto, bubblewrap, docker, podman")
+    backend: str = Field(
+        "auto", description="sandbox: auto, bubblewrap, docker, podman"
+    )
     concurrency: PositiveInt = Field(8, description="requests in flight")
     timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
 
     @asynccontextmanager
     async def checker(self, at_once: int = AT_ONCE) -> AsyncIterator[Checker]:
         """What runs scripts in the environment."""
-        async with get_sandbox(SandboxConfig(backend=self.backend, env=self.env)) as sandbox:
+        async with get_sandbox(
+            SandboxConfig(backend=self.backend, env=self.env)
+        ) as sandbox:
             yield Checker(sandbox, self.timeout, asyncio.Semaphore(at_once))
 
 
 class Options(RunOptions):
     """Arguments of ``python -m docgen check``."""
 
-    file: Path | None = Field(None, description="texts to check, instead of shipped and imported")
-    examples: bool = Field(False, description="the texts are examples of `docgen examples`")
-    out: Path | None = Field(None, description="file to write, instead of where imports are kept")
+    file: Path | None = Field(
+        None, description="texts to check, instead of shipped and imported"
+    )
+    examples: bool = Field(
+        False, description="the texts are examples of `docgen examples`"
+    )
+    out: Path | None = Field(
+        None, description="file to write, instead of where imports are kept"
+    )
     concurrency: PositiveInt = Field(AT_ONCE, description="examples at once")
 
 
@@ -108,11 +120,16 @@ class Checker:
     async def run(self, function: str, arguments: list[str]) -> dict[str, Any]:
         """What a function of the probe finds; `SandboxError` when the sandbox itself failed."""
         async with self.slots:
-            ran = await self.sandbox.call(PROBE, function, arguments, timeout=self.timeout)
+            ran = await self.sandbox.call(
+                PROBE, function, arguments, timeout=self.timeout
+            )
         if ran.outcome is Outcome.OK and isinstance(ran.result, dict):
             return ran.result
         lines = (ran.error or "").strip().splitlines()
-        return {"verdict": "fails", "error": f"{ran.outcome}: {lines[-1] if lines else ''}"}
+        return {
+            "verdict": "fails",
+            "error": f"{ran.outcome}: {lines[-1] if lines else ''}",
+        }
 
 
 def code_of(text: str) -> list[str]:
@@ -154,8 +171,12 @@ def table(what: str, found: Iterable[tuple[str, str, str]]) -> str:
     """How often each verdict was given, then name and reason of what does not run, worst first."""
     rows = sorted(found, key=lambda row: ([*WORDS].index(row[0]), row[1]))
     counts = Counter(verdict for verdict, _, _ in rows)
-    head = ", ".join(f"{counts[one]} {WORDS[one]}" for one in reversed(WORDS) if counts[one])
-    told = (f"{verdict}: {name}: {why}" for verdict, name, why in rows if verdict != "runs")
+    head = ", ".join(
+        f"{counts[one]} {WORDS[one]}" for one in reversed(WORDS) if counts[one]
+    )
+    told = (
+        f"{verdict}: {name}: {why}" for verdict, name, why in rows if verdict != "runs"
+    )
     return "\n".join([f"{len(rows)} {what}: {head}", *told])
 
 
@@ -163,9 +184,13 @@ async def _action(options: Options) -> int:
     library = read_library(options.package, site_packages(options.env)).public()
     cache = cache_folder()
     kind: Folder = "examples" if options.examples else "written"
-    files = [options.file] if options.file else text_files(library.versions, cache, kind)
+    files = (
+        [options.file] if options.file else text_files(library.versions, cache, kind)
+    )
     if options.examples:  # also those whose source has changed: they may still run
-        found = best((text for file in files for text in read_texts(file)), library.symbols)
+        found = best(
+            (text for file in files for text in read_texts(file)), library.symbols
+        )
     else:
         found, _ = prewritten(library, files)
     if not found:
@@ -176,11 +201,15 @@ async def _action(options: Options) -> int:
         )
     async with options.checker(options.concurrency) as checker:
         results = await check_texts(found.values(), checker)
-    print(table("examples", ((c.verdict, name, c.error) for name, c in results.items())))
+    print(
+        table("examples", ((c.verdict, name, c.error) for name, c in results.items()))
+    )
     written: dict[Path, list[Text]] = {}
     for name, checked in results.items():
         symbol = library.symbols[name]
-        text = replace(found[name], example=checked.verdict, source_hash=source_hash(symbol))
+        text = replace(
+            found[name], example=checked.verdict, source_hash=source_hash(symbol)
+        )
         out = options.out or cache / kind / file_name(symbol.package, symbol.version)
         written.setdefault(out, []).append(text)
     for out, texts in written.items():
@@ -199,20 +228,30 @@ whether each call runs and returns what the signature declares. The worst come f
 again. Finished ones stand in ``out`` at once: the same command resumes, and asks again only where a
 document has changed.
 """
-INSTRUCTIONS = (Path(__file__).parent / "instructions/use.md").read_text(encoding="utf-8")
+INSTRUCTIONS = (Path(__file__).parent / "instructions/use.md").read_text(
+    encoding="utf-8"
+)
 CALLED = frozenset({"function", "method", "classmethod", "staticmethod", "class"})
 
 
 class UseOptions(RunOptions):
     """Arguments of ``python -m docgen by_use``."""
 
-    out: Path = Field(description="JSONL file of verdicts; what it holds is not asked again")
-    model: Group = Field(Group(""), description="who answers; its keys by model.KEY=VALUE")
-    content: Content = Field("written", description="what documents hold (retrieval.content)")
+    out: Path = Field(
+        description="JSONL file of verdicts; what it holds is not asked again"
+    )
+    model: Group = Field(
+        Group(""), description="who answers; its keys by model.KEY=VALUE"
+    )
+    content: Content = Field(
+        "written", description="what documents hold (retrieval.content)"
+    )
     symbols: Annotated[tuple[str, ...], Commas] = Field(
         (), description="only these; none: all that is called"
     )
-    sample: PositiveInt | None = Field(None, description="only so many, drawn by the seed")
+    sample: PositiveInt | None = Field(
+        None, description="only so many, drawn by the seed"
+    )
     seed: int = Field(0, description="of the sample")
 
 
@@ -235,7 +274,11 @@ def documents(library: Library, content: Content) -> list[Doc]:
     ran = examples(library, text_files(library.versions, cache_folder(), "examples"))
     texts = contents(content, library, written, ran)
     return [
-        Doc(name, texts[name].writer, render_document(render_facts(s), render_text(texts[name])))
+        Doc(
+            name,
+            texts[name].writer,
+            render_document(render_facts(s), render_text(texts[name])),
+        )
         for name, s in library.symbols.items()
         if s.kind in CALLED
     ]
@@ -245,7 +288,11 @@ async def use(shown: Doc, model: Chat, checker: Checker) -> dict[str, Any]:
     """Ask for a script about one document and run it; whatever the provider raises is raised."""
     said = await model.ask(shown.text, INSTRUCTIONS)
     code = (code_of(spoken(said.text)) or [""])[-1]
-    found: dict[str, Any] = {"verdict": "none", "error": "no fenced script", "declared": ""}
+    found: dict[str, Any] = {
+        "verdict": "none",
+        "error": "no fenced script",
+        "declared": "",
+    }
     if code and shown.qualname.rpartition(".")[2] not in code:
         found["error"] = "the script does not use the symbol"
     elif code:
@@ -258,13 +305,17 @@ async def _score(options: UseOptions) -> int:
     library = read_library(options.package, site_packages(options.env)).public()
     shown = documents(library, options.content)
     if strange := set(options.symbols).difference(one.qualname for one in shown):
-        raise UsageError(f"symbols={','.join(sorted(strange))}: nothing of that name can be called")
+        raise UsageError(
+            f"symbols={','.join(sorted(strange))}: nothing of that name can be called"
+        )
     if options.symbols:
         shown = [one for one in shown if one.qualname in options.symbols]
     if options.sample is not None and options.sample < len(shown):
         shown = random.Random(options.seed).sample(shown, options.sample)  # noqa: S311 - no secret
     if not shown:
-        raise UsageError(f"package={','.join(options.package)}: nothing of that can be called")
+        raise UsageError(
+            f"package={','.join(options.package)}: nothing of that can be called"
+        )
     kept = read_lines(options.out) if options.out.exists() else ()
     known = {row["of"]: row for row in (json.loads(line) for _, line in kept)}
     lost: list[str] = []

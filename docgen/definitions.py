@@ -177,7 +177,9 @@ class Module(_Scope):
         """Source lines ``first`` to ``last`` (from 1, inclusive) without common indent."""
         lines = self.lines[first - 1 : last]
         indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
-        return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines)
+        return "\n".join(
+            line[indent:] if not line[:indent].strip() else line for line in lines
+        )
 
 
 def read_modules(sources: Sequence[SourceFile]) -> tuple[list[Module], dict[str, str]]:
@@ -200,7 +202,10 @@ def read_module(source: SourceFile) -> Module:
         found = list(statements(list(_imported(tree.body))))
     except ValueError as error:  # null bytes
         raise SyntaxError(str(error)) from error
-    except (RecursionError, MemoryError) as error:  # how the parser refuses generated code
+    except (
+        RecursionError,
+        MemoryError,
+    ) as error:  # how the parser refuses generated code
         raise SyntaxError("nested too deeply") from error
     # not splitlines(): a form feed ends no line of Python
     module = Module(source, tree, source.text.removesuffix("\n").split("\n"))
@@ -210,10 +215,14 @@ def read_module(source: SourceFile) -> Module:
             bind(module, node)
         elif isinstance(node, ast.Assign):
             _alias(module, node)
-    named = (isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
+    named = (
+        isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree)
+    )
     if module.all is not None and sum(named) > 1:
         module.all = None  # it is changed later on
-    if "__getattr__" not in module.functions:  # with it, such names are usually loaded lazily
+    if (
+        "__getattr__" not in module.functions
+    ):  # with it, such names are usually loaded lazily
         module.typing_only = frozenset(_typing_only(tree))
     return module
 
@@ -282,10 +291,14 @@ def _fill(module: Module, owner: Class | None, body: Sequence[ast.stmt]) -> None
             inner = scope.classes[node.name] = Class(node.name, node, module, owner)
             _fill(module, inner, list(statements(node.body)))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            for target in (
+                node.targets if isinstance(node, ast.Assign) else [node.target]
+            ):
                 if isinstance(target, ast.Name):
                     told = _comment(node, after, module.lines)
-                    scope.constants[target.id] = Constant(target.id, node, module, owner, told)
+                    scope.constants[target.id] = Constant(
+                        target.id, node, module, owner, told
+                    )
 
 
 def _comment(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
@@ -293,7 +306,12 @@ def _comment(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
         case ast.Expr(value=ast.Constant(value=str(text))):
             return " ".join(text.encode(errors="replace").decode().split())
     end = node.end_lineno or node.lineno
-    behind = lines[end - 1].encode()[node.end_col_offset or 0 :].decode(errors="replace").strip()
+    behind = (
+        lines[end - 1]
+        .encode()[node.end_col_offset or 0 :]
+        .decode(errors="replace")
+        .strip()
+    )
     above: list[str] = []
     for line in reversed(lines[max(0, node.lineno - 1 - 10) : node.lineno - 1]):
         if not line.strip().startswith("#"):
@@ -302,10 +320,14 @@ def _comment(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
     comments = [*above, *([behind] if behind.startswith("#") else [])]
     marked = [c for c in comments if c.strip().startswith("#:")]
     words = (c.strip().lstrip("#:").strip() for c in marked or comments)
-    return " ".join(w for w in words if any(map(str.isalnum, w)) and not w.startswith("noqa"))
+    return " ".join(
+        w for w in words if any(map(str.isalnum, w)) and not w.startswith("noqa")
+    )
 
 
-def _function(module: Module, owner: Class | None, node: FunctionNode) -> Function | None:
+def _function(
+    module: Module, owner: Class | None, node: FunctionNode
+) -> Function | None:
     """A definition, or ``None`` for an overload stub or a property's setter."""
     names = {last_part(d) for d in node.decorator_list}
     if {"overload", "setter", "deleter"} & names:
@@ -338,7 +360,9 @@ def bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
     if node.level:
         parts = module.name.split(".")
         drop = node.level - 1 if module.source.is_package else node.level
-        base = ".".join([*parts[: len(parts) - drop], *([node.module] if node.module else [])])
+        base = ".".join(
+            [*parts[: len(parts) - drop], *([node.module] if node.module else [])]
+        )
     for name in node.names:
         if name.name == "*":
             module.stars.append(base)

@@ -12,7 +12,9 @@ from textwrap import indent
 from typing import Any
 
 logging.getLogger("griffe").setLevel(logging.CRITICAL)  # what it cannot read stays text
-CONSTRUCTOR = "\n\nConstructor: "  # between the docstring of a class and that of its constructor
+CONSTRUCTOR = (
+    "\n\nConstructor: "  # between the docstring of a class and that of its constructor
+)
 
 _TITLES = (
     "Args|Arguments|Parameters|Params|Attributes|Keyword Args|Keyword Arguments|Other Parameters|"
@@ -76,7 +78,10 @@ def described(docstring: str) -> Described:
         told, more, others = _parts(constructor)
         details = "\n\n".join(filter(None, [details, told]))
         inputs = {**more, **inputs}
-        sections = {key: sections.get(key) or others.get(key, "") for key in {**others, **sections}}
+        sections = {
+            key: sections.get(key) or others.get(key, "")
+            for key in {**others, **sections}
+        }
     return Described(" ".join(summary.split()), details.strip(), inputs, **sections)
 
 
@@ -93,7 +98,10 @@ def first_sentence(text: str) -> str:
 
 def described_names(docstring: str) -> dict[str, str]:
     """What a docstring says about attributes and parameters, one line for each name."""
-    lines = {name: " ".join(i.text.split()) for name, i in described(docstring).inputs.items()}
+    lines = {
+        name: " ".join(i.text.split())
+        for name, i in described(docstring).inputs.items()
+    }
     return {
         name: text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
         for name, text in lines.items()
@@ -128,13 +136,17 @@ def _parts(docstring: str) -> tuple[str, dict[str, Input], dict[str, str]]:
         elif kind in {"parameters", "other parameters", "attributes"}:
             for item in value:
                 name = str(item.name).lstrip("*")
-                inputs.setdefault(name, Input(item.description.strip(), str(item.annotation or "")))
+                inputs.setdefault(
+                    name, Input(item.description.strip(), str(item.annotation or ""))
+                )
         elif kind in {"returns", "yields", "receives"}:
             sections.setdefault("returns", []).append(_listed(value))
         elif kind == "raises":
             sections.setdefault("raises", []).append(_listed(value))
         elif kind == "examples":
-            sections.setdefault("example", []).append("\n".join(str(part) for _, part in value))
+            sections.setdefault("example", []).append(
+                "\n".join(str(part) for _, part in value)
+            )
         elif kind == "admonition":
             sections.setdefault("notes", []).append(str(value.contents))
     return (
@@ -152,7 +164,9 @@ def _listed(items: Iterable[Any]) -> str:
     """What is returned or raised, one item a line: name, type and description where there."""
     lines = []
     for item in items:
-        head = ": ".join(filter(None, [getattr(item, "name", ""), str(item.annotation or "")]))
+        head = ": ".join(
+            filter(None, [getattr(item, "name", ""), str(item.annotation or "")])
+        )
         text = item.description.strip()
         lines.append(f"{head}: {text}" if head and text else head or text)
     return "\n".join(lines)

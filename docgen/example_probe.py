@@ -33,7 +33,11 @@ def check(code: str, names: dict[str, object] | None = None) -> dict[str, object
         found["error"] = f"{type(error).__name__}: {error}"[:LONGEST] + place
         here = bool(frames) and frames[-1].filename == "<example>"
         elsewhere = isinstance(error, ModuleNotFoundError) and not here
-        if isinstance(error, OSError) or elsewhere or (isinstance(error, NameError) and here):
+        if (
+            isinstance(error, OSError)
+            or elsewhere
+            or (isinstance(error, NameError) and here)
+        ):
             found["verdict"] = "inputs"
     return {**found, "printed": printed.getvalue()[:MOST]}
 
@@ -45,9 +49,16 @@ def use(code: str, qualname: str) -> dict[str, object]:
     if found["verdict"] != "runs":
         return {**found, "declared": ""}
     hint = _declared(pydoc.locate(qualname))
-    declared = "" if hint is inspect.Parameter.empty else str(getattr(hint, "__name__", hint))
+    declared = (
+        "" if hint is inspect.Parameter.empty else str(getattr(hint, "__name__", hint))
+    )
     if "result" not in names:
-        return {**found, "verdict": "fails", "error": "`result` is not set", "declared": declared}
+        return {
+            **found,
+            "verdict": "fails",
+            "error": "`result` is not set",
+            "declared": declared,
+        }
     if declared and not _fits(names["result"], hint):
         error = f"a {type(names['result']).__name__}, declared is {declared}"[:LONGEST]
         return {**found, "verdict": "type", "error": error, "declared": declared}
@@ -73,7 +84,9 @@ def _fits(value: object, hint: object) -> bool:
         return True
     if kind is typing.Any:
         return True
-    plain = {float: "fiu", int: "iu", bool: "b"}.get(kind, "")  # numpy's numbers pass as Python's
+    plain = {float: "fiu", int: "iu", bool: "b"}.get(
+        kind, ""
+    )  # numpy's numbers pass as Python's
     if plain and getattr(getattr(value, "dtype", None), "kind", "-") in plain:
         return getattr(value, "ndim", 1) == 0
     return isinstance(value, (float, int) if kind is float else kind)

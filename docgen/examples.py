@@ -44,7 +44,10 @@ GALLERY = _TEXTS / "gallery.md"
 _TRIES = 3  # scripts out of tests that are run for one symbol
 _VALUES = frozenset({"constant", "attribute"})  # looked up, not called
 _OWNER = 3_000  # characters of a class whose members are asked for
-_LONGEST, _LONGEST_TEST = 4_000, 2_000  # characters of a script, and of one out of tests
+_LONGEST, _LONGEST_TEST = (
+    4_000,
+    2_000,
+)  # characters of a script, and of one out of tests
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}|/tmp/")
 _NEEDS = re.compile(r"^Needs [^\n]{3,400}", re.MULTILINE)
 _NO_SCRIPT = "no fenced script stands behind its name"
@@ -53,14 +56,22 @@ _NO_SCRIPT = "no fenced script stands behind its name"
 class Options(RunOptions):
     """Arguments of ``python -m docgen examples``."""
 
-    out: Path = Field(description="JSONL file of examples; what it holds is not made again")
+    out: Path = Field(
+        description="JSONL file of examples; what it holds is not made again"
+    )
     symbols: Annotated[tuple[str, ...], Commas] = Field(
         (), description="only these; none: all but constants and attributes"
     )
-    tests: Path | None = Field(None, description="unit tests of the library to take examples from")
-    model: Group = Field(Group(""), description="who writes; its keys by model.KEY=VALUE")
+    tests: Path | None = Field(
+        None, description="unit tests of the library to take examples from"
+    )
+    model: Group = Field(
+        Group(""), description="who writes; its keys by model.KEY=VALUE"
+    )
     gallery: Path = Field(GALLERY, description="file with lines that make inputs")
-    attempts: PositiveInt = Field(3, description="scripts per symbol, the first included")
+    attempts: PositiveInt = Field(
+        3, description="scripts per symbol, the first included"
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,9 @@ class ExampleWriter:
         """Write what the checkpoint does not hold yet; returns what could not be asked."""
         hashes = {name: source_hash(self.library.symbols[name]) for name in names}
         missing = {
-            name for name, at in hashes.items() if not checkpoint.done(name, at, self.model.name)
+            name
+            for name, at in hashes.items()
+            if not checkpoint.done(name, at, self.model.name)
         }
         prompter, slots = Prompter(self.library), asyncio.Semaphore(concurrency)
 
@@ -96,7 +109,9 @@ class ExampleWriter:
         with meter("Writing examples", len(missing), show=True) as progress:
             return [line for line in await asyncio.gather(*map(one, groups)) if line]
 
-    async def write(self, names: Sequence[str], prompter: Prompter) -> tuple[list[Text], str]:
+    async def write(
+        self, names: Sequence[str], prompter: Prompter
+    ) -> tuple[list[Text], str]:
         """Examples of some symbols, one request after the other while some fail.
 
         Returns
@@ -112,17 +127,26 @@ class ExampleWriter:
             parts = [prompter.build(pending, self.known), *self._owners(pending)]
             parts += ["These failed; write them anew:", *faults] if faults else []
             try:
-                said = await self.model.ask("\n".join(parts), INSTRUCTIONS + self.gallery)
+                said = await self.model.ask(
+                    "\n".join(parts), INSTRUCTIONS + self.gallery
+                )
             except Exception as failure:  # noqa: BLE001 - every provider has its own; reported
-                return made, f"{', '.join(pending)}: {type(failure).__name__}: {failure}"
+                return (
+                    made,
+                    f"{', '.join(pending)}: {type(failure).__name__}: {failure}",
+                )
             replies = split(said.text, pending)
-            tried = await asyncio.gather(*(self._try(n, replies[n], attempt) for n in pending))
+            tried = await asyncio.gather(
+                *(self._try(n, replies[n], attempt) for n in pending)
+            )
             wrong = {}
             for name, (section, checked) in zip(pending, tried, strict=True):
                 if checked.error and attempt < self.attempts:
                     wrong[name] = f"{section}\n{checked.error}".strip()
                 else:
-                    made.append(_text(self.library, name, self.model.name, section, checked))
+                    made.append(
+                        _text(self.library, name, self.model.name, section, checked)
+                    )
             if not wrong:
                 break
         return made, ""
@@ -131,9 +155,12 @@ class ExampleWriter:
         """How the classes are made whose members are asked for without them."""
         owners = {name.rpartition(".")[0] for name in names}.difference(names)
         classes = (
-            self.library.symbols[one] for one in sorted(owners & self.library.symbols.keys())
+            self.library.symbols[one]
+            for one in sorted(owners & self.library.symbols.keys())
         )
-        shown = (f"# {c.qualname}\n{c.source[:_OWNER]}" for c in classes if c.kind == "class")
+        shown = (
+            f"# {c.qualname}\n{c.source[:_OWNER]}" for c in classes if c.kind == "class"
+        )
         return [f"<bases>\n{source}\n</bases>" for source in shown]
 
     async def _try(self, name: str, part: str, attempt: int) -> tuple[str, Checked]:
@@ -169,20 +196,28 @@ def unfit(code: str, name: str) -> str:
     if len(code) > _LONGEST:
         return f"it is longer than {_LONGEST} characters"
     last = name.rpartition(".")[2]
-    return "" if re.search(rf"\b{re.escape(last)}\b", code) else f"it does not use {last}"
+    return (
+        "" if re.search(rf"\b{re.escape(last)}\b", code) else f"it does not use {last}"
+    )
 
 
 def unstable(printed: str) -> str:
     """Why what a script printed is of no use."""
     if not printed.strip():
         return "it prints nothing"
-    return "it prints an address or a temporary path" if _ADDRESS.search(printed) else ""
+    return (
+        "it prints an address or a temporary path" if _ADDRESS.search(printed) else ""
+    )
 
 
-def _text(library: Library, name: str, writer: str, section: str, checked: Checked) -> Text:
+def _text(
+    library: Library, name: str, writer: str, section: str, checked: Checked
+) -> Text:
     """An example as it is kept, in the form of a document with one section."""
     date, at = datetime.now(UTC).date().isoformat(), source_hash(library.symbols[name])
-    return Text(name, at, VERSION, writer, date, f"## Example\n{section}\n", checked.verdict)
+    return Text(
+        name, at, VERSION, writer, date, f"## Example\n{section}\n", checked.verdict
+    )
 
 
 def _section(code: str, printed: str = "") -> str:
@@ -190,7 +225,9 @@ def _section(code: str, printed: str = "") -> str:
     return f"```python\n{code}```{shown}"
 
 
-def scripts(tests: Path, resolver: CodeResolver, library: Library) -> dict[str, list[str]]:
+def scripts(
+    tests: Path, resolver: CodeResolver, library: Library
+) -> dict[str, list[str]]:
     """Symbol -> scripts out of unit tests that use it and print a value, the shortest first.
 
     No comment, message or expected value of a test is taken over. Who measures with questions made
@@ -203,7 +240,9 @@ def scripts(tests: Path, resolver: CodeResolver, library: Library) -> dict[str, 
             if 0 < len(code) <= _LONGEST_TEST:
                 for name in resolver.symbols(code).keys() & library.symbols.keys():
                     found.setdefault(name, set()).add(code)
-    return {name: sorted(codes, key=lambda c: (len(c), c)) for name, codes in found.items()}
+    return {
+        name: sorted(codes, key=lambda c: (len(c), c)) for name, codes in found.items()
+    }
 
 
 def _script(program: Program, number: int) -> str:
@@ -217,7 +256,10 @@ def _script(program: Program, number: int) -> str:
 
 
 async def mine(
-    library: Library, found: Mapping[str, Sequence[str]], names: Iterable[str], checker: Checker
+    library: Library,
+    found: Mapping[str, Sequence[str]],
+    names: Iterable[str],
+    checker: Checker,
 ) -> list[Text]:
     """The first script of each symbol that runs and prints something; few are tried."""
     ran: dict[str, asyncio.Task[Checked]] = {}  # several symbols stand in one script
@@ -228,7 +270,9 @@ async def mine(
                 ran[code] = asyncio.create_task(checker.check(code))
             checked = await ran[code]
             if checked.verdict == "runs" and not unstable(checked.printed):
-                return _text(library, name, TESTS, _section(code, checked.printed), checked)
+                return _text(
+                    library, name, TESTS, _section(code, checked.printed), checked
+                )
         return None
 
     texts = await asyncio.gather(*(one(name) for name in names if name in found))
@@ -241,9 +285,13 @@ async def _action(options: Options) -> int:
     used = [n for n, s in library.symbols.items() if s.kind not in _VALUES]
     names = list(options.symbols or used)
     if strange := [name for name in names if name not in library.symbols]:
-        raise UsageError(f"symbols={','.join(strange)}: no such symbols in {options.package}")
+        raise UsageError(
+            f"symbols={','.join(strange)}: no such symbols in {options.package}"
+        )
     if not options.model.name and options.tests is None:
-        raise UsageError("who writes? model=NAME, or tests=FOLDER for examples out of unit tests")
+        raise UsageError(
+            "who writes? model=NAME, or tests=FOLDER for examples out of unit tests"
+        )
     checkpoint = Checkpoint(options.out)
     lost: list[str] = []
     async with (
@@ -252,16 +300,23 @@ async def _action(options: Options) -> int:
     ):
         if options.tests is not None:
             found = scripts(options.tests, CodeResolver(sources), library)
-            print(f"{sum(n in found for n in names)} of {len(names)} symbols stand in tests")
+            print(
+                f"{sum(n in found for n in names)} of {len(names)} symbols stand in tests"
+            )
             for text in await mine(library, found, names, checker):
                 checkpoint.add(text)
         if model is not None:
             known, _ = prewritten(library, text_files(library.versions, cache_folder()))
             gallery = options.gallery.read_text(encoding="utf-8")
-            writer = ExampleWriter(library, model, checker, known, gallery, options.attempts)
+            writer = ExampleWriter(
+                library, model, checker, known, gallery, options.attempts
+            )
             lost = await writer.all(names, checkpoint, options.concurrency)
     texts = best(checkpoint.texts(), names)
-    told = ((t.example or "none", name, t.text.splitlines()[-1]) for name, t in texts.items())
+    told = (
+        (t.example or "none", name, t.text.splitlines()[-1])
+        for name, t in texts.items()
+    )
     print(table(f"examples of {len(names)} symbols", told))
     for line in lost:
         print(f"not answered: {line}")

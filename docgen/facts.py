@@ -23,7 +23,11 @@ NAME = "facts"  # of this writer; what it wrote is never kept, as it costs nothi
 FELL_BACK = "(The example of this symbol fails, or its source has changed since: only facts here.)"
 _MEMBER_CHARACTERS = 24_000  # beyond this, members are listed by name only
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_RELATED, _CALLERS, _TEXT = 6, 3, 160  # symbols that are named, and characters about one
+_RELATED, _CALLERS, _TEXT = (
+    6,
+    3,
+    160,
+)  # symbols that are named, and characters about one
 _LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
 
 #: ``written``: as it was written; ``facts``: docstring and signature; ``examples``: with examples
@@ -36,7 +40,9 @@ def render_facts(symbol: Symbol) -> str:
     parent, _, name = symbol.import_path.rpartition(".")
     moved = symbol.import_path != symbol.qualname
     imported = moved and symbol.kind in {"class", "function", "constant"}
-    bases = (base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases)
+    bases = (
+        base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases
+    )
     told = {
         "kind": symbol.kind,
         "import": f"from {parent} import {name}" if imported else "",
@@ -71,19 +77,30 @@ def _member(member: Member) -> str:
 
 
 def contents(
-    content: Content, library: Library, written: Mapping[str, Text], examples: Mapping[str, Text]
+    content: Content,
+    library: Library,
+    written: Mapping[str, Text],
+    examples: Mapping[str, Text],
 ) -> dict[str, Text]:
     """The text of every symbol: of its facts, and of what was written about some."""
     found = FactsWriter(library, written if content == "written" else {}).all()
     for name, fact in found.items() if content != "written" else ():
         text, example = fact, examples.get(name)
         if content in {"prose", "all"} and name in written:
-            text = replace(written[name], text=_with(written[name].text, ""), example=None)
+            text = replace(
+                written[name], text=_with(written[name].text, ""), example=None
+            )
         if content in {"examples", "all"} and example is not None:
             body = sections_of(example.text).get("Example", "")
             if example.example != "runs":
-                needs = body if body.startswith("Needs ") and example.example != "fails" else ""
-                body = f"{needs or FELL_BACK}\n{sections_of(fact.text).get('Example', '')}"
+                needs = (
+                    body
+                    if body.startswith("Needs ") and example.example != "fails"
+                    else ""
+                )
+                body = (
+                    f"{needs or FELL_BACK}\n{sections_of(fact.text).get('Example', '')}"
+                )
             text = replace(text, text=_with(text.text, body), example=example.example)
         found[name] = text
     return found
@@ -92,8 +109,12 @@ def contents(
 def _with(text: str, example: str) -> str:
     """A text with another example, or none."""
     sections = {**sections_of(text), "Example": example.strip()}
-    order = sorted(sections, key=lambda t: SECTIONS.index(t) if t in SECTIONS else len(SECTIONS))
-    return "\n\n".join(f"## {title}\n{sections[title]}" for title in order if sections[title])
+    order = sorted(
+        sections, key=lambda t: SECTIONS.index(t) if t in SECTIONS else len(SECTIONS)
+    )
+    return "\n\n".join(
+        f"## {title}\n{sections[title]}" for title in order if sections[title]
+    )
 
 
 class FactsWriter:
@@ -105,12 +126,17 @@ class FactsWriter:
 
     def all(self) -> dict[str, Text]:
         """The text of every symbol: the model's where there is one, else by facts."""
-        return {name: self._texts.get(name) or self.text(name) for name in self._library.symbols}
+        return {
+            name: self._texts.get(name) or self.text(name)
+            for name in self._library.symbols
+        }
 
     def text(self, name: str) -> Text:
         """The documentation of one symbol."""
         symbol = self._library.symbols[name]
-        written = "\n\n".join(f"## {title}\n{body}" for title, body in self.sections(symbol))
+        written = "\n\n".join(
+            f"## {title}\n{body}" for title, body in self.sections(symbol)
+        )
         return Text(name, source_hash(symbol), VERSION, NAME, "", written + "\n")
 
     def sections(self, symbol: Symbol) -> Iterator[tuple[str, str]]:
@@ -119,7 +145,9 @@ class FactsWriter:
         node = definition(symbol)
         listed = "Attributes" if symbol.kind in {"class", "module"} else "Parameters"
         inputs = "\n".join(
-            f"{name}{f' ({i.type})' if i.type else ''}: {i.text}".replace("\n", "\n    ")
+            f"{name}{f' ({i.type})' if i.type else ''}: {i.text}".replace(
+                "\n", "\n    "
+            )
             for name, i in said.inputs.items()
         )
         found = (
@@ -138,7 +166,10 @@ class FactsWriter:
         known = self._library.symbols
         bases = [base for base in symbol.bases if base in known]
         callees = [name for name in symbol.calls if name in known and name not in bases]
-        for label, names in (("Built on", bases[:_RELATED]), ("Uses", callees[:_RELATED])):
+        for label, names in (
+            ("Built on", bases[:_RELATED]),
+            ("Uses", callees[:_RELATED]),
+        ):
             for name in names:
                 told = self._summary(known[name])
                 yield f"- {label} `{seen_from(symbol, known[name])}`{told and f': {told}'}"
@@ -153,7 +184,9 @@ class FactsWriter:
 
     def _summary(self, symbol: Symbol) -> str:
         written = self._texts.get(symbol.qualname)
-        summary = summary_of(written.text) if written else first_sentence(symbol.docstring)
+        summary = (
+            summary_of(written.text) if written else first_sentence(symbol.docstring)
+        )
         return short(summary, _TEXT)
 
 
@@ -178,8 +211,15 @@ def _required(node: ast.FunctionDef | None) -> list[str]:
         return []
     spec = node.args
     positional = [*spec.posonlyargs, *spec.args]
-    keyword = [a.arg for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is None]
-    return [*(a.arg for a in positional[: len(positional) - len(spec.defaults)]), *keyword]
+    keyword = [
+        a.arg
+        for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+        if d is None
+    ]
+    return [
+        *(a.arg for a in positional[: len(positional) - len(spec.defaults)]),
+        *keyword,
+    ]
 
 
 def _assignment(symbol: Symbol) -> str:
@@ -207,9 +247,13 @@ def _example(symbol: Symbol, node: ast.FunctionDef | None) -> str:
         body = f"{line}result = {call}"
     else:
         owner = parent.rpartition(".")[2]
-        static = {"classmethod", "staticmethod"}.intersection(symbol.modifiers) or name.isupper()
+        static = {"classmethod", "staticmethod"}.intersection(
+            symbol.modifiers
+        ) or name.isupper()
         read = symbol.kind in {"property", "attribute"}
-        body = f"result = {owner if static else _variable(owner)}.{name if read else call}"
+        body = (
+            f"result = {owner if static else _variable(owner)}.{name if read else call}"
+        )
     return f"```python\n{body}\n```"
 
 

@@ -46,7 +46,11 @@ def build_library(sources: Sequence[SourceFile]) -> Library:
     symbols = {symbol.qualname: symbol for symbol in _Builder(names, shortest).all()}
     return Library(
         symbols={name: symbols[name] for name in sorted(symbols)},
-        aliases={a: q for a, q in sorted(aliases.items()) if q in symbols and a not in symbols},
+        aliases={
+            a: q
+            for a, q in sorted(aliases.items())
+            if q in symbols and a not in symbols
+        },
         versions=distribution_versions(sources),
         unreadable=unreadable,
     )
@@ -65,8 +69,13 @@ class _Builder:
         for function in self.names.functions.values():
             if function.owner is None or not _special(function.name):
                 yield self._function(function)
-        holders: list[Module | Class] = [*self.names.modules.values(), *self.names.classes.values()]
-        yield from (self._constant(each) for one in holders for each in self._constants(one))
+        holders: list[Module | Class] = [
+            *self.names.modules.values(),
+            *self.names.classes.values(),
+        ]
+        yield from (
+            self._constant(each) for one in holders for each in self._constants(one)
+        )
 
     def _constants(self, holder: Module | Class) -> Iterator[Constant]:
         """Those that are documented, and no other name of a class or function."""
@@ -78,13 +87,18 @@ class _Builder:
                 target = self.names.expression(value, holder.module)
                 inner = isinstance(value, ast.Name) and value.id in holder.functions
                 own = not (
-                    name in holder.functions or inner or isinstance(target, Class | Function)
+                    name in holder.functions
+                    or inner
+                    or isinstance(target, Class | Function)
                 )
             if own and constant.documented:
                 yield constant
 
     def _module(self, module: Module) -> Symbol:
-        own: list[Class | Function] = [*module.classes.values(), *module.functions.values()]
+        own: list[Class | Function] = [
+            *module.classes.values(),
+            *module.functions.values(),
+        ]
         own.sort(key=lambda definition: definition.node.lineno)
         members = [self._member(d, "") for d in own if not d.name.startswith("_")]
         members += [
@@ -108,12 +122,20 @@ class _Builder:
             parent, _, last = name.rpartition(".")
             if parent == package and not last.startswith("_"):
                 told = first_sentence(docstring_of(module.node))
-                defined = [n for n in (*module.classes, *module.functions) if not n.startswith("_")]
+                defined = [
+                    n
+                    for n in (*module.classes, *module.functions)
+                    if not n.startswith("_")
+                ]
                 listed = f"Defines {', '.join(defined)}." if defined else ""
                 yield Member(last, "module", "", f"{told} {listed}".strip(), name)
 
     def _class(self, cls: Class) -> Symbol:
-        inits = [c.functions["__init__"] for c in self.names.mro(cls) if "__init__" in c.functions]
+        inits = [
+            c.functions["__init__"]
+            for c in self.names.mro(cls)
+            if "__init__" in c.functions
+        ]
         own_init = cls.functions.get("__init__")
         docstring = docstring_of(cls.node)
         if inits and (init_doc := docstring_of(inits[0].node)):
@@ -122,9 +144,13 @@ class _Builder:
         calls += used_symbols(own_init, self.names) if own_init is not None else []
         modifiers = {
             "abstract": any("abstract" in f.modifiers for f in cls.functions.values()),
-            "deprecated": any(last_part(d) == "deprecated" for d in cls.node.decorator_list),
+            "deprecated": any(
+                last_part(d) == "deprecated" for d in cls.node.decorator_list
+            ),
         }
-        bases = ((base, self.names.expression(base, cls.module)) for base in cls.node.bases)
+        bases = (
+            (base, self.names.expression(base, cls.module)) for base in cls.node.bases
+        )
         return self._symbol(
             cls,
             _class_nodes(cls),
@@ -132,7 +158,9 @@ class _Builder:
             docstring=docstring,
             source=_class_source(cls),
             modifiers=tuple(word for word, on in modifiers.items() if on),
-            bases=tuple(c.qualname if isinstance(c, Class) else ast.unparse(b) for b, c in bases),
+            bases=tuple(
+                c.qualname if isinstance(c, Class) else ast.unparse(b) for b, c in bases
+            ),
             raises=_raised(own_init) if own_init is not None else (),
             members=tuple(self._members(cls)),
             calls=tuple(dict.fromkeys(calls)),
@@ -186,12 +214,16 @@ class _Builder:
         above = described_names(docstring_of(init.node)) if init is not None else {}
         return {**above, **described_names(docstring_of(holder.node))}
 
-    def _types(self, made: Function | Class | None, cls: Class | None) -> tuple[str, ...]:
+    def _types(
+        self, made: Function | Class | None, cls: Class | None
+    ) -> tuple[str, ...]:
         """Classes besides ``cls`` that parameters of a function or fields of a class name."""
         if made is None:
             return ()
         typed = made.fields.values() if isinstance(made, Class) else made.arguments
-        found = [c for t in typed for c in self.names.annotated_classes(t.annotation, made)]
+        found = [
+            c for t in typed for c in self.names.annotated_classes(t.annotation, made)
+        ]
         but = (cls, made.owner if isinstance(made, Function) else None)
         return tuple(dict.fromkeys(c.qualname for c in found if c not in but))
 
@@ -208,7 +240,9 @@ class _Builder:
         refers, context = references(nodes, module, self.names, inside)
         path = self.shortest.get(definition.qualname, definition.qualname)
         if owner is not None and not isinstance(definition, Class):
-            path = f"{self.shortest.get(owner.qualname, owner.qualname)}.{definition.name}"
+            path = (
+                f"{self.shortest.get(owner.qualname, owner.qualname)}.{definition.name}"
+            )
         return Symbol(
             qualname=definition.qualname,
             kind=definition.kind,
@@ -238,14 +272,26 @@ class _Builder:
                     yield self._member(hint, origin, receiver=cls.name)
                 else:
                     kind = attribute_type(name, hint, owner, self.names)
-                    signature, qualname = f"-> {kind}" if kind else "", f"{owner.qualname}.{name}"
-                    yield Member(name, "attribute", signature, told.get(name, ""), qualname, origin)
+                    signature, qualname = (
+                        f"-> {kind}" if kind else "",
+                        f"{owner.qualname}.{name}",
+                    )
+                    yield Member(
+                        name,
+                        "attribute",
+                        signature,
+                        told.get(name, ""),
+                        qualname,
+                        origin,
+                    )
 
     def _member(
         self, definition: Class | Function, origin: str, *, receiver: str | None = None
     ) -> Member:
         if isinstance(definition, Class):
-            signature = class_signature(definition, self.names).removeprefix(definition.name)
+            signature = class_signature(definition, self.names).removeprefix(
+                definition.name
+            )
         else:
             signature = function_signature(definition, receiver)
         return Member(
@@ -276,11 +322,21 @@ def _class_source(cls: Class) -> str:
 
 def _class_nodes(cls: Class) -> list[ast.AST]:
     """What of a class :func:`_class_source` shows."""
-    own = [n for n in statements(cls.node.body) if isinstance(n, ast.Assign | ast.AnnAssign)]
-    constructors = [f.node for name, f in cls.functions.items() if name in _CONSTRUCTORS]
+    own = [
+        n
+        for n in statements(cls.node.body)
+        if isinstance(n, ast.Assign | ast.AnnAssign)
+    ]
+    constructors = [
+        f.node for name, f in cls.functions.items() if name in _CONSTRUCTORS
+    ]
     return [*cls.node.bases, *cls.node.decorator_list, *own, *constructors]
 
 
 def _raised(function: Function) -> tuple[str, ...]:
-    raised = (n.exc for n in ast.walk(function.node) if isinstance(n, ast.Raise) and n.exc)
-    return tuple(name for name in dict.fromkeys(map(last_part, raised)) if name[:1].isupper())
+    raised = (
+        n.exc for n in ast.walk(function.node) if isinstance(n, ast.Raise) and n.exc
+    )
+    return tuple(
+        name for name in dict.fromkeys(map(last_part, raised)) if name[:1].isupper()
+    )

@@ -34,11 +34,17 @@ class Names:
             self.classes[cls.qualname] = cls
             self._add(cls)
 
-    def path(self, dotted: str, hops: int = 0, seen: _Seen | None = None) -> Definition | None:
+    def path(
+        self, dotted: str, hops: int = 0, seen: _Seen | None = None
+    ) -> Definition | None:
         """What an import path stands for, following re-exports."""
         if hops > _MAX_HOPS:
             return None
-        direct = self.modules.get(dotted) or self.classes.get(dotted) or self.functions.get(dotted)
+        direct = (
+            self.modules.get(dotted)
+            or self.classes.get(dotted)
+            or self.functions.get(dotted)
+        )
         parent, _, name = dotted.rpartition(".")
         if direct is not None or not parent:
             return direct
@@ -46,7 +52,11 @@ class Names:
         return self.inside(self.path(parent, hops + 1, seen), name, hops + 1, seen)
 
     def inside(
-        self, owner: Definition | None, name: str, hops: int = 0, seen: _Seen | None = None
+        self,
+        owner: Definition | None,
+        name: str,
+        hops: int = 0,
+        seen: _Seen | None = None,
     ) -> Definition | None:
         """What ``owner.name`` means, of a module or class."""
         if isinstance(owner, Module):
@@ -61,7 +71,10 @@ class Names:
         if own is not None:
             return own
         seen = {} if seen is None else seen
-        if (module.name, name) not in seen:  # modules that import each other are searched once
+        if (
+            module.name,
+            name,
+        ) not in seen:  # modules that import each other are searched once
             seen[module.name, name] = None
             found = self._imported(module, name, hops, seen)
             if found is None and module.source.is_package:
@@ -69,7 +82,9 @@ class Names:
             seen[module.name, name] = found or module.constants.get(name)
         return seen[module.name, name]
 
-    def _imported(self, module: Module, name: str, hops: int, seen: _Seen) -> Definition | None:
+    def _imported(
+        self, module: Module, name: str, hops: int, seen: _Seen
+    ) -> Definition | None:
         """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
@@ -95,7 +110,9 @@ class Names:
                 return self.expression(value, module)
         return None
 
-    def annotation(self, node: ast.expr | None, function: Function | Class) -> Class | None:
+    def annotation(
+        self, node: ast.expr | None, function: Function | Class
+    ) -> Class | None:
         """The one class of ours that an annotation names (``X | None``, ``"X"``, ``Self``)."""
         for name in _annotated(node):
             if isinstance(name, ast.Name) and name.id == "Self":
@@ -105,7 +122,9 @@ class Names:
                 return found
         return None
 
-    def annotated_classes(self, node: ast.expr | None, owner: Function | Class) -> list[Class]:
+    def annotated_classes(
+        self, node: ast.expr | None, owner: Function | Class
+    ) -> list[Class]:
         """Every class of ours that an annotation names, also inside ``list[...]``."""
         node = _unquoted(node)
         if node is None:
@@ -139,7 +158,9 @@ class Names:
         for owner in self.mro(cls):
             if owner.generated_constructor:
                 return owner
-            if init := owner.functions.get("__init__") or owner.functions.get("__new__"):
+            if init := owner.functions.get("__init__") or owner.functions.get(
+                "__new__"
+            ):
                 return init
         return None
 
@@ -153,7 +174,9 @@ def _attributes(cls: Class) -> dict[str, ast.expr | None]:
         hints = {arg.arg: _unquoted(arg.annotation) for arg in init.arguments}
         for name, annotation, assigned in _self_assignments(init):
             if found.get(name) is None:
-                found[name] = _unquoted(annotation) or _hinted(assigned, hints) or assigned
+                found[name] = (
+                    _unquoted(annotation) or _hinted(assigned, hints) or assigned
+                )
     return found
 
 
@@ -200,24 +223,36 @@ def _annotated(node: ast.expr | None) -> Iterator[ast.expr]:
                 yield from _annotated(choice)
 
 
-def _self_assignments(init: Function) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
+def _self_assignments(
+    init: Function,
+) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
     """Name, annotation and value of each ``self.name = value``."""
     for node in ast.walk(init.node):
         annotation: ast.expr | None = None
         pairs: list[tuple[ast.expr, ast.expr | None]] = []
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                parts = getattr(target, "elts", None)  # what is unpacked has no value of its own
-                pairs += [(target, node.value)] if parts is None else [(p, None) for p in parts]
+                parts = getattr(
+                    target, "elts", None
+                )  # what is unpacked has no value of its own
+                pairs += (
+                    [(target, node.value)]
+                    if parts is None
+                    else [(p, None) for p in parts]
+                )
         elif isinstance(node, ast.AnnAssign):
             annotation, pairs = node.annotation, [(node.target, node.value)]
         for target, value in pairs:
             match target:
-                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if owner == init.receiver:
+                case ast.Attribute(value=ast.Name(id=owner), attr=attr) if (
+                    owner == init.receiver
+                ):
                     yield attr, annotation, value
 
 
-def _hinted(value: ast.expr | None, hints: dict[str, ast.expr | None]) -> ast.expr | None:
+def _hinted(
+    value: ast.expr | None, hints: dict[str, ast.expr | None]
+) -> ast.expr | None:
     """The annotation of the parameter that ``x``, ``x or y`` or ``x if test else y`` passes on."""
     match value:
         case ast.Name(id=name):
@@ -256,13 +291,23 @@ def exports(names: Names) -> tuple[dict[str, str], dict[str, str]]:
             path = f"{module.name}.{name}"
             aliases.setdefault(path, found.qualname)
             # under another name it is an alias, but not how to call it
-            plain = name == found.name and not name.startswith("_") and module.source.is_package
+            plain = (
+                name == found.name
+                and not name.startswith("_")
+                and module.source.is_package
+            )
             inside = found.qualname.startswith(f"{module.name}.")
-            if plain and inside and len(path) < len(shortest.get(found.qualname, found.qualname)):
+            if (
+                plain
+                and inside
+                and len(path) < len(shortest.get(found.qualname, found.qualname))
+            ):
                 shortest[found.qualname] = path
     own = [(qualname, qualname) for qualname in names.classes]
     for path, qualname in [*aliases.items(), *own]:
-        for owner in names.mro(names.classes[qualname]) if qualname in names.classes else ():
+        for owner in (
+            names.mro(names.classes[qualname]) if qualname in names.classes else ()
+        ):
             for name in (*owner.functions, *owner.constants):
                 aliases.setdefault(f"{path}.{name}", f"{owner.qualname}.{name}")
     return {alias: name for alias, name in aliases.items() if alias != name}, shortest
@@ -274,7 +319,12 @@ def _exported(module: Module, names: Names) -> list[str]:
     own = [*bound, *module.classes, *module.functions, *module.constants]
     for star in module.stars:
         if (target := names.modules.get(star)) is not None:
-            offered = (*target.bindings, *target.classes, *target.functions, *target.constants)
+            offered = (
+                *target.bindings,
+                *target.classes,
+                *target.functions,
+                *target.constants,
+            )
             own += [name for name in offered if target.star_exports(name)]
             own = [name for name in own if name not in target.typing_only]
     return sorted(set(own))

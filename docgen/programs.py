@@ -85,11 +85,22 @@ class _Imports(ast.NodeTransformer):
     """``np = pytest.importorskip("numpy")`` as ``import numpy as np``."""
 
     def _import(self, node: ast.Assign | ast.Expr) -> ast.stmt:
-        call, target = node.value, node.targets[0] if isinstance(node, ast.Assign) else None
-        called = isinstance(call, ast.Call) and ast.unparse(call.func).endswith("importorskip")
-        if not (called and isinstance(call, ast.Call) and isinstance(target, ast.Name | None)):
+        call, target = (
+            node.value,
+            node.targets[0] if isinstance(node, ast.Assign) else None,
+        )
+        called = isinstance(call, ast.Call) and ast.unparse(call.func).endswith(
+            "importorskip"
+        )
+        if not (
+            called
+            and isinstance(call, ast.Call)
+            and isinstance(target, ast.Name | None)
+        ):
             return node
-        alias = ast.alias(str(ast.literal_eval(call.args[0])), target.id if target else None)
+        alias = ast.alias(
+            str(ast.literal_eval(call.args[0])), target.id if target else None
+        )
         return ast.copy_location(ast.Import(names=[alias]), node)
 
     visit_Assign = visit_Expr = _import  # noqa: N815 - as `ast` calls them
@@ -101,7 +112,9 @@ def _distinct(programs: Sequence[Program]) -> list[Program]:
     for program in programs:
         taken[program.task_id] += 1
         count = taken[program.task_id]
-        result.append(replace(program, task_id=program.task_id + f"_{count}" * (count > 1)))
+        result.append(
+            replace(program, task_id=program.task_id + f"_{count}" * (count > 1))
+        )
     return result
 
 
@@ -120,7 +133,11 @@ def _tests(module: ast.Module, relative: str, stem: str) -> Iterator[_Test]:
 def _whole(cls: ast.ClassDef, module: ast.Module) -> ast.ClassDef:
     """A test class with what those of its bases define that stand in its module or conftest."""
     bases = {ast.unparse(base) for base in cls.bases}
-    above = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name in bases - {cls.name}]
+    above = [
+        n
+        for n in module.body
+        if isinstance(n, ast.ClassDef) and n.name in bases - {cls.name}
+    ]
     inherited = [item for base in above for item in _whole(base, module).body]
     whole = copy(cls)
     whole.body = [*inherited, *cls.body]
@@ -139,7 +156,10 @@ class _Test:
         """One program, or one for each row of a parametrised test."""
         if isinstance(self.node, ast.AsyncFunctionDef):
             raise Unusable("an asynchronous test")
-        decorators = [*self.node.decorator_list, *(self.owner.decorator_list if self.owner else [])]
+        decorators = [
+            *self.node.decorator_list,
+            *(self.owner.decorator_list if self.owner else []),
+        ]
         rows: list[list[ast.stmt]] = [[]]
         for decorator in decorators:
             name = ast.unparse(decorator).partition("(")[0].rpartition(".")[2]
@@ -165,17 +185,28 @@ class _Test:
             raise Unusable("no assertion that fixes a value")
         words = [self.stem.removeprefix("test_"), self.node.name.removeprefix("test")]
         task_id = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower()).strip("_")
-        definitions = [s for s in self.module.body if not _is_test_class(s) and not _is_fixture(s)]
+        definitions = [
+            s for s in self.module.body if not _is_test_class(s) and not _is_fixture(s)
+        ]
         preamble = needed([*definitions, *helpers.values()], list(_nodes(body)))
         return Program(self.name, task_id, tuple(preamble), tuple(body))
 
     def _setup(self) -> list[ast.stmt]:
         members = self.owner.body if self.owner else []
         methods = {n.name: n for n in members if isinstance(n, ast.FunctionDef)}
-        body = [s for name in _SETUP if name in methods for s in deepcopy(methods[name].body)]
-        return [statement for statement in body if "super()" not in ast.unparse(statement)]
+        body = [
+            s
+            for name in _SETUP
+            if name in methods
+            for s in deepcopy(methods[name].body)
+        ]
+        return [
+            statement for statement in body if "super()" not in ast.unparse(statement)
+        ]
 
-    def _fixtures(self, given: set[str]) -> tuple[list[ast.stmt], dict[str, ast.FunctionDef]]:
+    def _fixtures(
+        self, given: set[str]
+    ) -> tuple[list[ast.stmt], dict[str, ast.FunctionDef]]:
         """Calls of the fixtures that the test asks for, and what they call."""
         known = {
             node.name: node
@@ -190,12 +221,16 @@ class _Test:
                 return
             if name not in known:
                 raise Unusable(f"it needs the fixture {name}")
-            parameters = [p.arg for p in known[name].args.args if p.arg not in {"self", "cls"}]
+            parameters = [
+                p.arg for p in known[name].args.args if p.arg not in {"self", "cls"}
+            ]
             for parameter in parameters:
                 ask(parameter)
             helper = helpers[f"make_{name}"] = deepcopy(known[name])
             helper.name, helper.decorator_list = f"make_{name}", []
-            helper.args.args = [p for p in helper.args.args if p.arg not in {"self", "cls"}]
+            helper.args.args = [
+                p for p in helper.args.args if p.arg not in {"self", "cls"}
+            ]
             helper.body = _returning(helper.body, name)
             call = f"{name} = make_{name}({', '.join(parameters)})"
             calls[name] = ast.parse(call).body[0]
@@ -216,9 +251,13 @@ class _Test:
                     yield read(statement)
                 except Unusable as error:
                     rejected.append(Rejected(self.name, str(error), statement.lineno))
-            elif any(is_assertion(s) for s in ast.walk(statement) if isinstance(s, ast.stmt)):
+            elif any(
+                is_assertion(s) for s in ast.walk(statement) if isinstance(s, ast.stmt)
+            ):
                 inner = type(statement).__name__.lower()
-                reason = f"an assertion inside a block ({inner}) has no value of its own"
+                reason = (
+                    f"an assertion inside a block ({inner}) has no value of its own"
+                )
                 rejected.append(Rejected(self.name, reason, statement.lineno))
             else:
                 yield statement
@@ -233,7 +272,9 @@ def _rows(decorator: ast.expr) -> list[list[ast.stmt]]:
         given = ast.literal_eval(decorator.args[0])
     except ValueError:
         raise odd from None
-    names = [n.strip() for n in given.split(",")] if isinstance(given, str) else list(given)
+    names = (
+        [n.strip() for n in given.split(",")] if isinstance(given, str) else list(given)
+    )
     table = decorator.args[1]
     if not isinstance(table, ast.List | ast.Tuple):
         raise odd
@@ -286,7 +327,9 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _without_self(statements: Sequence[ast.stmt], owner: ast.ClassDef) -> list[ast.stmt]:
+def _without_self(
+    statements: Sequence[ast.stmt], owner: ast.ClassDef
+) -> list[ast.stmt]:
     """``self.tree`` of a test class as the plain name ``tree``."""
     methods = {n.name for n in owner.body if isinstance(n, ast.FunctionDef)}
     taken = {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
@@ -295,7 +338,9 @@ def _without_self(statements: Sequence[ast.stmt], owner: ast.ClassDef) -> list[a
     class Plain(ast.NodeTransformer):
         def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
             self.generic_visit(node)
-            if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}):
+            if not (
+                isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+            ):
                 return node
             if node.attr in methods:
                 raise Unusable(f"it calls {node.attr}() of its class")
@@ -315,8 +360,11 @@ def bound(statement: ast.stmt) -> list[str]:
         return [(a.asname or a.name).partition(".")[0] for a in statement.names]
     if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
         return [statement.name]
-    return [n.id for n in ast.walk(statement)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]  # fmt: skip
+    return [
+        n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
 
 
 def needed(definitions: Sequence[ast.stmt], nodes: Iterable[ast.AST]) -> list[ast.stmt]:
@@ -332,7 +380,9 @@ def needed(definitions: Sequence[ast.stmt], nodes: Iterable[ast.AST]) -> list[as
                 wanted |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
     plain = (_plain_import(definitions[index], wanted) for index in sorted(included))
     # A conftest and the module often import the same.
-    return list({ast.unparse(found): found for found in plain if found is not None}.values())
+    return list(
+        {ast.unparse(found): found for found in plain if found is not None}.values()
+    )
 
 
 def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
@@ -343,7 +393,9 @@ def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
     if root.partition(".")[0] in _FOREIGN:
         return None
     reduced = deepcopy(statement)
-    reduced.names = [a for a in reduced.names if bound(ast.Import(names=[a]))[0] in wanted]
+    reduced.names = [
+        a for a in reduced.names if bound(ast.Import(names=[a]))[0] in wanted
+    ]
     return reduced
 
 
@@ -355,7 +407,12 @@ def only_asked(
     Each part of the body has its number among the assertions (-1: it is none).
     """
     wanted = {id(program.assertions[number]): number for number in asked}
-    made = {name for part in program.body if isinstance(part, ast.Assign) for name in bound(part)}
+    made = {
+        name
+        for part in program.body
+        if isinstance(part, ast.Assign)
+        for name in bound(part)
+    }
     parts: list[tuple[ast.stmt | Assertion, int]] = []
     names: set[str] = set()
     used: list[ast.AST] = []
@@ -366,15 +423,22 @@ def only_asked(
             nodes: Sequence[ast.AST] = [part.actual, *part.body]
         else:
             nodes = [part]
-            targets = part.targets if isinstance(part, ast.Assign) else [
-                part.target] if isinstance(part, ast.AnnAssign) else []  # fmt: skip
+            targets = (
+                part.targets
+                if isinstance(part, ast.Assign)
+                else [part.target]
+                if isinstance(part, ast.AnnAssign)
+                else []
+            )
             plain = all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
             if targets and plain and not set(bound(part)) & names:
                 continue  # it served an expected value only
             if _receiver(part) in made - names:
                 continue  # it changes what is not looked at
         parts.insert(0, (part, wanted.get(id(part), -1)))
-        names |= {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+        names |= {
+            n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)
+        }
         used += nodes
     return needed(program.preamble, used), parts
 

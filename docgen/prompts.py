@@ -15,9 +15,14 @@ from docgen.symbols import Library, Symbol
 from docgen.texts import Text
 
 #: Raise `docgen.texts.VERSION` when these or the sections below change what a writer knows.
-INSTRUCTIONS = (Path(__file__).parent / "instructions/document.md").read_text(encoding="utf-8")
+INSTRUCTIONS = (Path(__file__).parent / "instructions/document.md").read_text(
+    encoding="utf-8"
+)
 
-_TOGETHER, _ROOM = 10, 8_000  # small symbols in one request, and characters of their source
+_TOGETHER, _ROOM = (
+    10,
+    8_000,
+)  # small symbols in one request, and characters of their source
 _SMALL = 2000  # characters of the source of a symbol that is documented with others
 _HELPERS = 2_400  # characters of private code that is shown
 _HELPER = 1_200  # of one private function
@@ -30,9 +35,17 @@ _CALLERS = 3
 _TEXT = 160  # of what is told about a related symbol
 _LINE = 100  # of a line that calls
 _NAMES = (
-    "symbol", "facts", "docstring", "code", "helpers", "context", "bases", "overrides", "callees",
+    "symbol",
+    "facts",
+    "docstring",
+    "code",
+    "helpers",
+    "context",
+    "bases",
+    "overrides",
+    "callees",
     "callers",
-)  # fmt: skip
+)
 _TAG = re.compile(rf"^(</?(?:{'|'.join(_NAMES)})>)[ \t]*$", re.MULTILINE)
 
 
@@ -57,11 +70,15 @@ class Prompter:
         for name in names:
             for section, content in self._sections(name, texts, shown).items():
                 if content:
-                    indented = _TAG.sub(r" \1", content)  # no source text closes a section
+                    indented = _TAG.sub(
+                        r" \1", content
+                    )  # no source text closes a section
                     parts.append(f"<{section}>\n{indented}\n</{section}>")
         return "\n".join(parts)
 
-    def _sections(self, name: str, texts: Mapping[str, Text], shown: set[str]) -> dict[str, str]:
+    def _sections(
+        self, name: str, texts: Mapping[str, Text], shown: set[str]
+    ) -> dict[str, str]:
         symbol, known = self._library.symbols[name], self._library.symbols
         bases = [base for base in symbol.bases if base in known]
         members = [m.qualname for m in symbol.members]
@@ -72,7 +89,9 @@ class Prompter:
             "symbol": symbol.qualname,
             "facts": _facts(symbol),
             "docstring": symbol.docstring,
-            "code": _cut(own, _TABLE) if symbol.kind in {"constant", "attribute"} else own,
+            "code": _cut(own, _TABLE)
+            if symbol.kind in {"constant", "attribute"}
+            else own,
             "helpers": "\n\n".join(_new(self._helpers(symbol), shown)),
             "context": _cut("\n".join(_new(symbol.context, shown)), _CONTEXT),
             "bases": "\n".join(_new(self._bases(bases, symbol, texts), shown)),
@@ -92,7 +111,9 @@ class Prompter:
             room -= len(code)
             if room < _HELPER / 4:
                 return
-            queue += [n for n in helper.calls if n in self._library.helpers and n not in queue]
+            queue += [
+                n for n in helper.calls if n in self._library.helpers and n not in queue
+            ]
 
     def _bases(
         self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]
@@ -114,7 +135,10 @@ class Prompter:
         if "abstract" in symbol.modifiers:
             found += [("is implemented by", f"{c}.{name}") for c in self._below(owner)]
         known = [(how, other) for how, other in found if other in self._library.symbols]
-        return [f"{how} {self._line(other, symbol, texts)}" for how, other in known[:_RELATED]]
+        return [
+            f"{how} {self._line(other, symbol, texts)}"
+            for how, other in known[:_RELATED]
+        ]
 
     def _below(self, cls: str) -> list[str]:
         found = list(self._subclasses.get(cls, ()))
@@ -122,10 +146,15 @@ class Prompter:
             found += [n for n in self._subclasses.get(name, ()) if n not in found]
         return found
 
-    def _callees(self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]) -> str:
+    def _callees(
+        self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]
+    ) -> str:
         """What a module holds, or what a body uses with what that returns and raises."""
         if symbol.kind == "module":
-            members = ((self._library.symbols[name], self._about(name, texts)) for name in names)
+            members = (
+                (self._library.symbols[name], self._about(name, texts))
+                for name in names
+            )
             told = ((m, short(first_sentence(about), _TEXT)) for m, about in members)
             lines = [f"{m.name} [{m.kind}] — {about}" for m, about in told]
             return _cut("\n".join(lines), _MEMBERS)
@@ -139,7 +168,11 @@ class Prompter:
         return written or first_sentence(self._library.symbols[name].docstring)
 
     def _line(
-        self, name: str, user: Symbol, texts: Mapping[str, Text], more: Sequence[str] = ()
+        self,
+        name: str,
+        user: Symbol,
+        texts: Mapping[str, Text],
+        more: Sequence[str] = (),
     ) -> str:
         """One line about a symbol: how it is called, and what was written about it."""
         symbol = self._library.symbols[name]
@@ -166,7 +199,9 @@ def _facts(symbol: Symbol) -> str:
     shown = symbol.members if symbol.kind == "class" else ()
     own = tuple(m for m in shown if not m.origin and m.kind != "attribute")
     signature = symbol.signature if symbol.kind == "class" else ""
-    lines = render_facts(replace(symbol, members=own, signature=signature)).splitlines()[1:]
+    lines = render_facts(
+        replace(symbol, members=own, signature=signature)
+    ).splitlines()[1:]
     inherited: dict[str, list[str]] = {}
     for member in symbol.members:
         if member.origin:
@@ -203,7 +238,9 @@ def _without_docstrings(source: str) -> str:
         first = node.body[0]
         if ast.get_docstring(node, clean=False) is None or first.lineno == node.lineno:
             continue
-        lines[first.lineno - 1] = " " * first.col_offset + "..." if len(node.body) == 1 else None
+        lines[first.lineno - 1] = (
+            " " * first.col_offset + "..." if len(node.body) == 1 else None
+        )
         for number in range(first.lineno, first.end_lineno or first.lineno):
             lines[number] = None
     return "\n".join(line for line in lines if line is not None)

@@ -10,7 +10,9 @@ from docgen.definitions import Class, Function, Module, last_part
 from docgen.names import Names, is_enum
 
 _MAX_DEFAULT = 60  # characters of a default value that are shown
-_BUILTINS = frozenset({"int", "float", "str", "bool", "list", "dict", "tuple", "set", "complex"})
+_BUILTINS = frozenset(
+    {"int", "float", "str", "bool", "list", "dict", "tuple", "set", "complex"}
+)
 
 
 def function_signature(function: Function, receiver: str | None = None) -> str:
@@ -60,8 +62,14 @@ def value_type(value: ast.expr | None, place: Class | Module, names: Names) -> s
     if isinstance(value, ast.Call):
         module = place.module if isinstance(place, Class) else place
         return _called_type(value.func, module, names)
-    word = type(value).__name__.removesuffix("Comp").lower()  # dict of ast.Dict, ast.DictComp
-    return word if word in _BUILTINS else {"joinedstr": "str", "compare": "bool"}.get(word, "")
+    word = (
+        type(value).__name__.removesuffix("Comp").lower()
+    )  # dict of ast.Dict, ast.DictComp
+    return (
+        word
+        if word in _BUILTINS
+        else {"joinedstr": "str", "compare": "bool"}.get(word, "")
+    )
 
 
 def _called_type(func: ast.expr, module: Module, names: Names) -> str:
@@ -138,10 +146,15 @@ def _fields(cls: Class, names: Names) -> Iterator[str]:
         default, options = node.value, {}
         if isinstance(default, ast.Call) and last_part(default) in {"field", "Field"}:
             options = {keyword.arg: keyword.value for keyword in default.keywords}
-            first = default.args[0] if default.args else ast.Constant(...)  # made by a factory
+            first = (
+                default.args[0] if default.args else ast.Constant(...)
+            )  # made by a factory
             default = options.get("default", first)
         kind = last_part(node.annotation)
         if kind == "KW_ONLY":
             yield "*"
-        elif kind != "ClassVar" and getattr(options.get("init"), "value", True) is not False:
+        elif (
+            kind != "ClassVar"
+            and getattr(options.get("init"), "value", True) is not False
+        ):
             yield _parameter(ast.arg(name, node.annotation), default)

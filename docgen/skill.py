@@ -31,7 +31,9 @@ _UNDERLINE = re.compile(r"(?<=\s)([=^~#*-])\1{3,}")  # of a title
 _TITLE = "\n## What there is\n"
 _REST = "- and {} more modules, a file each in `references/`"
 _Modules = Mapping[str, Sequence[Symbol]]
-_DEPRECATED = re.compile(r"[^.]*\b(?:deprecated|superseded|obsolete)\b[^.]*\.?", re.IGNORECASE)
+_DEPRECATED = re.compile(
+    r"[^.]*\b(?:deprecated|superseded|obsolete)\b[^.]*\.?", re.IGNORECASE
+)
 
 
 def write_skill(
@@ -53,9 +55,15 @@ def write_skill(
     shown = examples or {}
     modules = _modules(library)
     for module, symbols in modules.items():
-        text = "\n\n".join(_reference(symbol, shown.get(symbol.qualname)) for symbol in symbols)
-        (place / "references" / f"{module}.md").write_text(f"{text}\n", encoding="utf-8")
-    (place / "SKILL.md").write_text(_skill(library, modules, slug, packages), encoding="utf-8")
+        text = "\n\n".join(
+            _reference(symbol, shown.get(symbol.qualname)) for symbol in symbols
+        )
+        (place / "references" / f"{module}.md").write_text(
+            f"{text}\n", encoding="utf-8"
+        )
+    (place / "SKILL.md").write_text(
+        _skill(library, modules, slug, packages), encoding="utf-8"
+    )
     facts = {qualname: _facts(symbol) for qualname, symbol in library.symbols.items()}
     (place / _SYMBOLS).write_text(json.dumps(facts, indent=0), encoding="utf-8")
     _agents(folder / "AGENTS.md", slug, packages)
@@ -67,7 +75,9 @@ def drift(library: Library, folder: Path) -> list[str]:
     files = [folder / _SYMBOLS, *sorted(folder.glob(f".agents/skills/*/{_SYMBOLS}"))]
     file = next((file for file in files if file.is_file()), None)
     if file is None:
-        raise UsageError(f"check={folder}: no skill there; `matsmith learn ... --skill` writes one")
+        raise UsageError(
+            f"check={folder}: no skill there; `matsmith learn ... --skill` writes one"
+        )
     now = {qualname: _facts(symbol) for qualname, symbol in library.symbols.items()}
     lines = []
     try:
@@ -79,7 +89,9 @@ def drift(library: Library, folder: Path) -> list[str]:
             what = "its documentation" if before == after else f"{before} -> {after}"
             lines.append(f"changed: {one}: {what}")
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise UsageError(f"{file}: damaged ({error!r}); write the skill again") from None
+        raise UsageError(
+            f"{file}: damaged ({error!r}); write the skill again"
+        ) from None
     return lines
 
 
@@ -107,21 +119,34 @@ def _modules(library: Library) -> dict[str, list[Symbol]]:
 
 
 def _facts(symbol: Symbol) -> list[str]:
-    return [symbol.signature or symbol.value or symbol.kind, described(symbol.docstring).summary]
+    return [
+        symbol.signature or symbol.value or symbol.kind,
+        described(symbol.docstring).summary,
+    ]
 
 
 def _reference(symbol: Symbol, example: str | None) -> str:
-    parts = [f"## {symbol.qualname}", f"```\n{render_facts(symbol)}\n```", symbol.docstring.strip()]
+    parts = [
+        f"## {symbol.qualname}",
+        f"```\n{render_facts(symbol)}\n```",
+        symbol.docstring.strip(),
+    ]
     if example:
         parts.append(f"Example (has run):\n\n```python\n{example.strip()}\n```")
     return "\n\n".join(filter(None, parts))
 
 
-def _skill(library: Library, modules: _Modules, slug: str, packages: Sequence[str]) -> str:
-    versions = ", ".join(f"{one} {v}" if v else one for one, v in library.versions.items())
+def _skill(
+    library: Library, modules: _Modules, slug: str, packages: Sequence[str]
+) -> str:
+    versions = ", ".join(
+        f"{one} {v}" if v else one for one, v in library.versions.items()
+    )
     root = library.symbols.get(packages[0])
     what = described(root.docstring).summary if root else ""
-    about = f"Use when writing Python with {', '.join(packages)}. {_short(what, 300)}"[:_ABOUT]
+    about = f"Use when writing Python with {', '.join(packages)}. {_short(what, 300)}"[
+        :_ABOUT
+    ]
     head = (
         f"---\nname: {slug}\ndescription: {json.dumps(' '.join(about.split()))}\n---\n\n"
         f"# {', '.join(packages)} ({versions})\n\n"
@@ -130,7 +155,9 @@ def _skill(library: Library, modules: _Modules, slug: str, packages: Sequence[st
         "to where its documentation says that it comes from.\n"
     )
     traps = _traps(library)
-    return f"{head}{_map(library, modules, MOST - len(f'{head}{traps}'.encode()))}{traps}"
+    return (
+        f"{head}{_map(library, modules, MOST - len(f'{head}{traps}'.encode()))}{traps}"
+    )
 
 
 def _map(library: Library, modules: _Modules, room: int) -> str:
@@ -143,15 +170,21 @@ def _map(library: Library, modules: _Modules, room: int) -> str:
 
     def used(module: str) -> int:
         own = modules[module]
-        return -sum(len(users.get(s.qualname, ())) + (s.import_path != s.qualname) for s in own)
+        return -sum(
+            len(users.get(s.qualname, ())) + (s.import_path != s.qualname) for s in own
+        )
 
     ranked = sorted((name for name in modules if _plain(modules[name])), key=used)
     for level in range(3):
-        text = "\n".join([_TITLE, *(_module(name, modules[name], level) for name in ranked), ""])
+        text = "\n".join(
+            [_TITLE, *(_module(name, modules[name], level) for name in ranked), ""]
+        )
         if len(text.encode()) <= room:
             return text
     lines = [_module(name, modules[name], 2) for name in ranked]
-    ends = accumulate((len(line.encode()) + 1 for line in lines), initial=len(_TITLE) + len(_REST))
+    ends = accumulate(
+        (len(line.encode()) + 1 for line in lines), initial=len(_TITLE) + len(_REST)
+    )
     kept = max(0, sum(end <= room for end in ends) - 1)
     return "\n".join([_TITLE, *lines[:kept], _REST.format(len(lines) - kept), ""])
 
@@ -161,7 +194,9 @@ def _plain(symbols: Sequence[Symbol]) -> list[Symbol]:
 
 
 def _module(name: str, symbols: Sequence[Symbol], level: int) -> str:
-    said = described(symbols[0].docstring).summary if symbols[0].kind == "module" else ""
+    said = (
+        described(symbols[0].docstring).summary if symbols[0].kind == "module" else ""
+    )
     title = f"- `{name}`" + (f": {_short(said, 120)}" if said else "")
     own = _plain(symbols)
     if level == 2:
@@ -186,7 +221,9 @@ def _traps(library: Library) -> str:
     for symbol in library.symbols.values():
         for name, one in described(symbol.docstring).inputs.items():
             if one.unit and symbol.kind in {"function", "method", "class"}:
-                found.append(f"- `{symbol.qualname}`, `{name}`: {_short(one.text, 120)}")
+                found.append(
+                    f"- `{symbol.qualname}`, `{name}`: {_short(one.text, 120)}"
+                )
     ends = accumulate(len(line.encode()) + 1 for line in found)
     kept = [line for line, end in zip(found, ends, strict=True) if end <= _TRAPS]
     return "\n".join(["", "## Traps", "", *kept, ""]) if kept else ""

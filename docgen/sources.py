@@ -54,7 +54,9 @@ _TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.py")
 
 def is_test(path: Path) -> bool:
     """Whether a path (relative to the package) is test code, which no corpus may hold."""
-    return bool(_TEST_FOLDERS.intersection(path.parts[:-1]) or _TEST_FILE.fullmatch(path.name))
+    return bool(
+        _TEST_FOLDERS.intersection(path.parts[:-1]) or _TEST_FILE.fullmatch(path.name)
+    )
 
 
 def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
@@ -67,7 +69,9 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     found: dict[str, SourceFile] = {}
     for package in packages:
         if not all(part.isidentifier() for part in package.split(".")):
-            raise SourceError(f"package={package}: not an import name, such as pymatgen.core")
+            raise SourceError(
+                f"package={package}: not an import name, such as pymatgen.core"
+            )
         root = _root(package, folder)
         owners, project = owners_of(root), _project(root)
         paths = list(_python_files(package, root))

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Kind = Literal["module", "class", "function", "method", "property", "constant", "attribute"]
+Kind = Literal[
+    "module", "class", "function", "method", "property", "constant", "attribute"
+]
 MemberKind = Kind | Literal["classmethod", "staticmethod"]
 
 
@@ -151,7 +153,9 @@ class Library:
                 name: replace(
                     s,
                     calls=tuple(c for c in s.calls if c in kept),
-                    helpers=tuple(c for c in s.calls if c in self.symbols and c not in kept),
+                    helpers=tuple(
+                        c for c in s.calls if c in self.symbols and c not in kept
+                    ),
                     types=tuple(t for t in s.types if t in kept),
                 )
                 for name, s in kept.items()

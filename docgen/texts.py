@@ -24,7 +24,9 @@ SHIPPED = Path(__file__).parent / "written"
 EXAMPLES = SHIPPED / "examples"  # files of the same form, with nothing but an example
 Folder = Literal["written", "examples"]  # of the cache
 SUFFIX = ".jsonl.gz"
-VERSION = "2"  # of the prompt that texts are written from: instructions and what it shows
+VERSION = (
+    "2"  # of the prompt that texts are written from: instructions and what it shows
+)
 Verdict = Literal["runs", "inputs", "fails", "none"]
 
 
@@ -107,7 +109,9 @@ def read_texts(path: Path) -> list[Text]:
         plain = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         return [_checked(json.loads(line)) for line in plain.splitlines()]
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
-        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        what = (
+            error.strerror if isinstance(error, OSError) and error.strerror else error
+        )
         raise TextsError(
             f"{path}: not a file of written documentation ({what}); remove it or import it again"
         ) from None
@@ -115,7 +119,9 @@ def read_texts(path: Path) -> list[Text]:
 
 def write_texts(path: Path, texts: Iterable[Text]) -> None:
     """Write a file whose bytes depend on the texts only; it appears whole or not at all."""
-    rows = sorted(texts, key=lambda text: (text.qualname, text.source_hash, text.writer))
+    rows = sorted(
+        texts, key=lambda text: (text.qualname, text.source_hash, text.writer)
+    )
     lines = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.new")
@@ -128,7 +134,9 @@ def file_name(distribution: str, version: str | None) -> str:
     return f"{distribution}-{version or '0'}{SUFFIX}"
 
 
-def text_files(distributions: Iterable[str], cache: Path, kind: Folder = "written") -> list[Path]:
+def text_files(
+    distributions: Iterable[str], cache: Path, kind: Folder = "written"
+) -> list[Path]:
     """The files of some distributions, of whatever version: shipped ones, then those in a cache."""
     wanted = {name.lower() for name in distributions}
     return [
@@ -145,7 +153,9 @@ def files_digest(files: Sequence[Path]) -> str:
     return digest(*parts) if parts else ""
 
 
-def prewritten(library: Library, files: Sequence[Path]) -> tuple[dict[str, Text], list[str]]:
+def prewritten(
+    library: Library, files: Sequence[Path]
+) -> tuple[dict[str, Text], list[str]]:
     """What some files hold about a library; the last one has the last word.
 
     Returns
@@ -164,14 +174,18 @@ def prewritten(library: Library, files: Sequence[Path]) -> tuple[dict[str, Text]
 def best(texts: Iterable[Text], names: Iterable[str]) -> dict[str, Text]:
     """The example of each symbol: one that runs, of several the shortest."""
     known: dict[str, Text] = {}
-    for text in sorted(texts, key=lambda t: (t.example != "runs", len(t.text), t.writer)):
+    for text in sorted(
+        texts, key=lambda t: (t.example != "runs", len(t.text), t.writer)
+    ):
         known.setdefault(text.qualname, text)
     return {name: known[name] for name in names if name in known}
 
 
 def examples(library: Library, files: Sequence[Path]) -> dict[str, Text]:
     """What files of examples hold about a library; one about another source counts as failed."""
-    known = (t for path in files for t in read_texts(path) if t.qualname in library.symbols)
+    known = (
+        t for path in files for t in read_texts(path) if t.qualname in library.symbols
+    )
     return best(
         (
             text

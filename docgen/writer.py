@@ -22,7 +22,9 @@ from matsmith.core.errors import UsageError
 from matsmith.core.progress import Progressing, meter
 from sandbox.environments import cache_folder
 
-_GIVE_UP = 20  # consecutive failed requests that end a run: the endpoint is down or refuses us
+_GIVE_UP = (
+    20  # consecutive failed requests that end a run: the endpoint is down or refuses us
+)
 _ERROR = 300  # characters of an error that are kept
 #: How a reply can end that is not all of it.
 _ENDINGS = {
@@ -40,7 +42,9 @@ class WriteOptions(BaseModel, extra="forbid", frozen=True):
 
     concurrency: PositiveInt = Field(8, description="requests in flight")
     attempts: PositiveInt = Field(3, description="tries per symbol")
-    max_calls: PositiveInt | None = Field(None, description="stop after this many requests")
+    max_calls: PositiveInt | None = Field(
+        None, description="stop after this many requests"
+    )
     shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
@@ -127,7 +131,9 @@ async def write_documentation(
         Also when items failed: look at ``complete``.
     """
     job = _Job(library, model, checkpoint, options or WriteOptions(), max_cost_usd)
-    with meter("Writing documentation", len(library.symbols), show=show_progress) as progress:
+    with meter(
+        "Writing documentation", len(library.symbols), show=show_progress
+    ) as progress:
         await job.run(given or {}, progress)
     return job.report
 
@@ -146,7 +152,9 @@ class _Job:
         self.library, self.model, self.max_cost_usd = library, model, max_cost_usd
         self.checkpoint, self.options = checkpoint, options
         self.report = WriteReport()
-        self.hashes = {name: source_hash(symbol) for name, symbol in library.symbols.items()}
+        self.hashes = {
+            name: source_hash(symbol) for name, symbol in library.symbols.items()
+        }
         self.prompter = Prompter(library)
         self.failures_in_a_row = 0
         self.last_error = ""
@@ -165,7 +173,9 @@ class _Job:
         slots = asyncio.Semaphore(self.options.concurrency)
 
         async def one(group: Sequence[str]) -> None:
-            for need in over.keys() & {n for name in group for n in needs[name]} - set(group):
+            for need in over.keys() & {n for name in group for n in needs[name]} - set(
+                group
+            ):
                 await over[need].wait()
             async with slots:
                 for name in await self._write(group, needs):
@@ -199,10 +209,14 @@ class _Job:
                 cost is not None and (report.cost_usd or 0.0) >= cost
             ),
         }
-        report.stopped = report.stopped or next((why for why, on in reasons.items() if on), None)
+        report.stopped = report.stopped or next(
+            (why for why, on in reasons.items() if on), None
+        )
         return report.stopped is None
 
-    async def _write(self, names: Sequence[str], needs: Mapping[str, Sequence[str]]) -> list[str]:
+    async def _write(
+        self, names: Sequence[str], needs: Mapping[str, Sequence[str]]
+    ) -> list[str]:
         """Ask for those that build on nothing that failed; returns what must be asked for alone.
 
         Several are asked for once, one until it is there or has failed for good.
@@ -231,27 +245,37 @@ class _Job:
             report.failed |= failed
             self.failures_in_a_row += 1
             self.last_error = next(iter(failed.values()))
-        return [name for name in free if name not in report.texts and name not in failed]
+        return [
+            name for name in free if name not in report.texts and name not in failed
+        ]
 
-    async def _ask(self, prompt: str, names: Sequence[str]) -> tuple[Reply | None, dict[str, str]]:
+    async def _ask(
+        self, prompt: str, names: Sequence[str]
+    ) -> tuple[Reply | None, dict[str, str]]:
         """One request: its reply, whose good texts are kept, and what is wrong with the others."""
         report = self.report
         try:
             said = await self.model.ask(prompt, INSTRUCTIONS)
         except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
             report.unanswered += 1
-            reason = f"{type(failure).__name__}: {' '.join(str(failure).split())[:_ERROR]}"
+            reason = (
+                f"{type(failure).__name__}: {' '.join(str(failure).split())[:_ERROR]}"
+            )
             return None, dict.fromkeys(names, reason)
         for what in ("prompt_tokens", "completion_tokens", "cost_usd"):
             spent, more = getattr(report, what), getattr(said, what)
-            setattr(report, what, None if spent is None or more is None else spent + more)
+            setattr(
+                report, what, None if spent is None or more is None else spent + more
+            )
         ending = _ENDINGS.get(said.fault or "", "")
         parts = split_reply(said.text, names)
         faults = {name: ending or check_reply(parts.get(name, "")) for name in names}
         date = datetime.now(UTC).date().isoformat()
         for name in (name for name in names if not faults[name]):
             said_of_it = clean_reply(parts[name])
-            text = Text(name, self.hashes[name], VERSION, self.model.name, date, said_of_it)
+            text = Text(
+                name, self.hashes[name], VERSION, self.model.name, date, said_of_it
+            )
             self.checkpoint.add(text)
             report.written.append(name)
             report.texts[name] = text
@@ -267,7 +291,9 @@ class _Job:
         report = self.report
         for name in needs:
             if name not in report.texts and name not in report.failed:
-                lost = (n for n in needs[name] if n in report.failed or n in report.blocked)
+                lost = (
+                    n for n in needs[name] if n in report.failed or n in report.blocked
+                )
                 culprit = next(lost, None)
                 if culprit is None:
                     report.pending.append(name)

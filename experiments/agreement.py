@@ -35,8 +35,12 @@ Key = tuple[str, int, str]
 class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith agreement``."""
 
-    judges: Annotated[tuple[Path, ...], Word()] = Field(description="run folders and CSV files")
-    marks: bool = Field(False, description="also print every pair of marks that differs")
+    judges: Annotated[tuple[Path, ...], Word()] = Field(
+        description="run folders and CSV files"
+    )
+    marks: bool = Field(
+        False, description="also print every pair of marks that differs"
+    )
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,18 @@ def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:
     if isinstance(value, bool | int | float):
         yield name, float(value)
     elif isinstance(value, dict):
-        marked = any(not isinstance(each, str) for inner in value.values()
-                     if isinstance(inner, list) for each in inner)  # fmt: skip
+        marked = any(
+            not isinstance(each, str)
+            for inner in value.values()
+            if isinstance(inner, list)
+            for each in inner
+        )
         for key, inner in value.items():
-            explains = marked and isinstance(inner, list) and all(isinstance(i, str) for i in inner)
+            explains = (
+                marked
+                and isinstance(inner, list)
+                and all(isinstance(i, str) for i in inner)
+            )
             if key not in {"index", "logprobs"} and not explains:
                 yield from _numbers(inner, f"{name}.{key}")
     elif isinstance(value, list):
@@ -114,7 +126,9 @@ def marks_of_file(path: Path) -> Marks:
                 mark = float(row["mark"])
                 if not math.isfinite(mark):
                     raise UsageError(f"{path}, line {number}: the mark is not a number")
-                by_key[row["question"], int(row.get("seed") or 0), row["name"]] = Mark(mark)
+                by_key[row["question"], int(row.get("seed") or 0), row["name"]] = Mark(
+                    mark
+                )
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path}: cannot be read ({error})") from error
     except (KeyError, TypeError, ValueError) as error:
@@ -168,7 +182,10 @@ def _action(options: Options) -> int:
         raise UsageError("name two or more run folders or CSV files")
     files = [path for path in options.judges if path.is_file()]
     runs = load_runs([path for path in options.judges if path not in files])
-    judges = [(f"{run.summary['judge']} ({run.folder.name})", marks_of_run(run)) for run in runs]
+    judges = [
+        (f"{run.summary['judge']} ({run.folder.name})", marks_of_run(run))
+        for run in runs
+    ]
     judges += [(path.stem, marks_of_file(path)) for path in files]  # names may be alike
     for name, marks in judges:
         if not marks:
@@ -176,14 +193,20 @@ def _action(options: Options) -> int:
     console, lines = Console(), []
     for (one, first), (other, second) in combinations(judges, 2):
         for found in compare(first, second):
-            numbers = (_decimals(found.spearman), f"{found.mae:.3f}", _decimals(found.kappa))
+            numbers = (
+                _decimals(found.spearman),
+                f"{found.mae:.3f}",
+                _decimals(found.kappa),
+            )
             lines.append([f"{one}\n{other}", found.name, str(found.count), *numbers])
         for both in pairs(first, second).values() if options.marks else ():
             for key, a, b in both:
                 if a != b:
                     console.print(Text(printable(f"{json.dumps(key)}: {a:g}, {b:g}")))
     if not lines:
-        raise UsageError("these judges have no mark in common: other questions, or other answers")
+        raise UsageError(
+            "these judges have no mark in common: other questions, or other answers"
+        )
     headings = ["judges", "mark", "n", "Spearman", "MAE (in its unit)", "kappa"]
     console.print(drawn_table("Agreement of judges", headings, lines))
     return 0

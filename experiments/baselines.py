@@ -82,7 +82,9 @@ class Oracle(Baseline):
         """The sample; unavailable where nobody knows a right answer."""
         if sample.reference is not None or sample.unavailable is not None:
             return sample
-        return replace(sample, unavailable="system=oracle: the benchmark has no reference")
+        return replace(
+            sample, unavailable="system=oracle: the benchmark has no reference"
+        )
 
     def reply(self, sample: Sample) -> str:
         """See `Baseline`."""
@@ -96,7 +98,9 @@ def written(form: AnswerFormat, reference: Any) -> str:
             code = f"def reference():\n    return {{'answer': {reference!r}}}\n"
             reference = Answer(code, "reference", "strict")
         code, entry = reference.code, reference.entry
-        return f"<answer><code>```python\n{code}\n```</code><name>{entry}</name></answer>"
+        return (
+            f"<answer><code>```python\n{code}\n```</code><name>{entry}</name></answer>"
+        )
     if isinstance(form, Text):
         return str(reference)
     if isinstance(form, File):  # to the letter

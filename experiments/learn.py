@@ -53,19 +53,30 @@ class Options(BaseModel, extra="forbid", frozen=True):
         description="folder with a pyproject.toml, or a distribution (ase, ase==3.23.0)"
     )
     name: str | None = Field(None, description="what to call it")
-    base: str | None = Field(None, description="environment whose packages its users also need")
-    build: Literal["sandbox", "host"] = Field("sandbox", description="where its build runs")
-    tests: str | None = Field(None, description="its unit tests; none: tests/ of the folder")
-    skill: Path | None = Field(None, description="also write a skill for coding agents there")
+    base: str | None = Field(
+        None, description="environment whose packages its users also need"
+    )
+    build: Literal["sandbox", "host"] = Field(
+        "sandbox", description="where its build runs"
+    )
+    tests: str | None = Field(
+        None, description="its unit tests; none: tests/ of the folder"
+    )
+    skill: Path | None = Field(
+        None, description="also write a skill for coding agents there"
+    )
     check: Path | None = Field(
-        None, description="only report how the skill in that folder differs from what is installed"
+        None,
+        description="only report how the skill in that folder differs from what is installed",
     )
 
 
 class Named(BaseModel, extra="forbid"):
     """One library that has been learnt."""
 
-    name: Annotated[str, Word()] = Field(description="as `matsmith library list` shows it")
+    name: Annotated[str, Word()] = Field(
+        description="as `matsmith library list` shows it"
+    )
 
 
 async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, Library]:
@@ -80,11 +91,18 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     try:
         if project is None:
             say(f"choosing versions for {options.library}")
-            await asyncio.to_thread(own.require, options.library, target / "env", base=options.base)
+            await asyncio.to_thread(
+                own.require, options.library, target / "env", base=options.base
+            )
         else:
             on_host = options.build == "host"
             await asyncio.to_thread(
-                own.make, project, target / "env", base=options.base, on_host=on_host, say=say
+                own.make,
+                project,
+                target / "env",
+                base=options.base,
+                on_host=on_host,
+                say=say,
             )
     except Exception:
         if not known:
@@ -118,7 +136,9 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     if tests is not None:
         asked = TestOptions(tests=tests, package=packages[0], out=found.tasks, env=env)
         try:
-            built, rejected = await build_questions(asked, Console(stderr=True, quiet=True))
+            built, rejected = await build_questions(
+                asked, Console(stderr=True, quiet=True)
+            )
             made = f"{len(built)} questions from {tests}"
             say(f"{made}; {len(rejected)} tests or assertions make none")
             found = found.model_copy(update={"questions": len(built)})
@@ -139,7 +159,9 @@ def _what(source: str) -> tuple[Path | None, str]:
         )
     found = _REQUIREMENT.fullmatch(source.strip())
     if found is None:
-        raise UsageError(f"{source}: neither a folder nor a distribution such as ase==3.23.0")
+        raise UsageError(
+            f"{source}: neither a folder nor a distribution such as ase==3.23.0"
+        )
     return None, found[1]
 
 
@@ -153,9 +175,13 @@ def import_names(distribution: str, folder: Path) -> tuple[str, ...]:
     }
     named = [top for top in tops if top.isidentifier() and top not in _NO_LIBRARY]
     if not named:
-        raise UsageError(f"{distribution}: has no Python source to read; is all of it compiled?")
+        raise UsageError(
+            f"{distribution}: has no Python source to read; is all of it compiled?"
+        )
     closest = wanted.replace("-", "_")
-    return tuple(sorted(named, key=lambda n: (n.lower() != closest, n.startswith("_"), n)))
+    return tuple(
+        sorted(named, key=lambda n: (n.lower() != closest, n.startswith("_"), n))
+    )
 
 
 def _compiled(packages: Sequence[str], folder: Path) -> list[str]:
@@ -171,7 +197,9 @@ def _tests(folder: str | None, project: Path | None) -> Path | None:
     if folder is not None:
         return Path(folder).expanduser().resolve()
     places = [project / name for name in _TESTS] if project is not None else []
-    return next((place for place in places if place.is_dir() and test_files(place)), None)
+    return next(
+        (place for place in places if place.is_dir() and test_files(place)), None
+    )
 
 
 async def _learn(options: Options) -> int:
@@ -206,8 +234,13 @@ def _drift(options: Options) -> int:
     found = libraries.learnt(options.name or options.library)
     site = environments.site_packages(found.env)
     lines = drift(read_library(found.packages, site).public(), options.check)
-    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    print("\n".join(lines) or f"nothing has changed: {options.check} is what {versions} has")
+    versions = ", ".join(
+        f"{name} {version}" for name, version in found.versions.items()
+    )
+    print(
+        "\n".join(lines)
+        or f"nothing has changed: {options.check} is what {versions} has"
+    )
     return 1 if lines else 0
 
 
@@ -222,14 +255,24 @@ def _tell(found: Learnt, seconds: float) -> None:
         print(f"  and {len(found.unread) - _SHOWN} more files")
     print(f'  ask:      matsmith ask --library {found.name} "..."')
     if found.questions:
-        print(f"  measure:  matsmith run benchmark=folder benchmark.library={found.name}")
+        print(
+            f"  measure:  matsmith run benchmark=folder benchmark.library={found.name}"
+        )
 
 
 def _list(_: Nothing) -> int:
     for one in libraries.all_learnt():
-        note = f", changed since: matsmith library refresh {one.name}" if one.changed else ""
+        note = (
+            f", changed since: matsmith library refresh {one.name}"
+            if one.changed
+            else ""
+        )
         questions = f", {one.questions} questions" if one.questions else ""
-        print(printable(f"{one.name}: {one.symbols} documents{questions}, {one.source}{note}"))
+        print(
+            printable(
+                f"{one.name}: {one.symbols} documents{questions}, {one.source}{note}"
+            )
+        )
     return 0
 
 
@@ -260,8 +303,12 @@ def library(arguments: Sequence[str] | None = None) -> int:
     program = "matsmith library"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "list": Command(f"{program} list", "What has been learnt.", Nothing, _list),
-        "refresh": Command(f"{program} refresh", "Learn a library again.", Named, _refresh),
-        "forget": Command(f"{program} forget", "Remove what was learnt.", Named, _forget),
+        "refresh": Command(
+            f"{program} refresh", "Learn a library again.", Named, _refresh
+        ),
+        "forget": Command(
+            f"{program} forget", "Remove what was learnt.", Named, _forget
+        ),
     }
     about = "Libraries that `matsmith learn` has learnt."
     return run_one_of(program, about, commands, arguments or ["list"])

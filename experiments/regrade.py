@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _config(words: Sequence[str]) -> RunConfig:
-    files = [argument.removeprefix(_FILE) for argument in words if argument.startswith(_FILE)]
+    files = [
+        argument.removeprefix(_FILE) for argument in words if argument.startswith(_FILE)
+    ]
     if len(files) != 1 or not files[0]:
         raise UsageError("answers=FILE: name one file of answers, or one run folder")
     rest = [argument for argument in words if not argument.startswith(_FILE)]
@@ -47,16 +49,23 @@ def recorded_config(path: Path | None, rest: Sequence[str]) -> RunConfig:
     name = "answers" if path is None else path.stem
     digest = hashlib.sha256(repr(answers).encode("utf-8", "replace")).hexdigest()[:16]
     ours = {
-        "system": "recorded", "system.answers": str(path or ""), "system.digest": digest,
-        "retrieval": "none", "model": "none", "model.name": name or "answers",
-        "sandbox.workers": os.cpu_count() or 1, "concurrency": 2 * (os.cpu_count() or 1),
-    }  # fmt: skip
+        "system": "recorded",
+        "system.answers": str(path or ""),
+        "system.digest": digest,
+        "retrieval": "none",
+        "model": "none",
+        "model.name": name or "answers",
+        "sandbox.workers": os.cpu_count() or 1,
+        "concurrency": 2 * (os.cpu_count() or 1),
+    }
     named = {argument.partition("=")[0] for argument in rest}
     quoted = {
         key: "'" + str(value).replace("'", "''") + "'" if "." in key else value
         for key, value in ours.items()
     }
-    config = read_run([*(f"{k}={v}" for k, v in quoted.items() if k not in named), *rest])
+    config = read_run(
+        [*(f"{k}={v}" for k, v in quoted.items() if k not in named), *rest]
+    )
     return config.model_copy(
         update={
             "ids": tuple(dict.fromkeys(name for name, _ in answers)),

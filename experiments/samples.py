@@ -98,7 +98,10 @@ def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
     whole, line = text.lstrip().startswith("["), 0
     try:
         if whole:
-            yield from ((f"{file}, item {n}", item) for n, item in enumerate(json.loads(text), 1))
+            yield from (
+                (f"{file}, item {n}", item)
+                for n, item in enumerate(json.loads(text), 1)
+            )
             return
         for line, each in enumerate(text.split("\n"), 1):
             if each.strip():

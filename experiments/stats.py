@@ -57,7 +57,9 @@ class Tally:
 
 def ratio_interval(tallies: Sequence[Tally]) -> Interval | None:
     """Interval of a ratio of sums over clusters; below 0 where a score is below its baseline."""
-    data = np.array([(t.passed, t.total) for t in tallies if t.passed or t.total], dtype=float)
+    data = np.array(
+        [(t.passed, t.total) for t in tallies if t.passed or t.total], dtype=float
+    )
     if not data.size or data[:, 1].sum() <= 0:
         return None
     passed, total = data.T
@@ -65,10 +67,15 @@ def ratio_interval(tallies: Sequence[Tally]) -> Interval | None:
     return _interval((passed, total), _ratio, _residuals(passed, total), (least, 1.0))
 
 
-def paired_difference(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Interval | None:
+def paired_difference(
+    first: Mapping[str, Tally], second: Mapping[str, Tally]
+) -> Interval | None:
     """Interval of ``second - first`` over the clusters that both have; see `_interval`."""
-    shared = [key for key in sorted(first.keys() & second.keys())
-              if first[key].total > 0 and second[key].total > 0]  # fmt: skip
+    shared = [
+        key
+        for key in sorted(first.keys() & second.keys())
+        if first[key].total > 0 and second[key].total > 0
+    ]
     if not shared:
         return None
     one = np.array([(first[key].passed, first[key].total) for key in shared], float).T
@@ -89,7 +96,9 @@ def _ratio(passed: Values, total: Values, axis: int = -1) -> Any:
     return np.divide(gained, out_of, out=np.zeros_like(gained), where=out_of > 0)
 
 
-def _difference(one: Values, out_of: Values, two: Values, of: Values, axis: int = -1) -> Any:
+def _difference(
+    one: Values, out_of: Values, two: Values, of: Values, axis: int = -1
+) -> Any:
     return _ratio(two, of, axis) - _ratio(one, out_of, axis)
 
 
@@ -118,14 +127,20 @@ def _interval(
     size = len(residuals)
     estimate = float(statistic(*samples))
     if np.allclose(residuals, 0.0, atol=1e-12):
-        other = scipy.stats.binomtest(0, size).proportion_ci(CONFIDENCE, method="exact").high
+        other = (
+            scipy.stats.binomtest(0, size)
+            .proportion_ci(CONFIDENCE, method="exact")
+            .high
+        )
         low, high = (estimate + other * (bound - estimate) for bound in bounds)
     elif size >= LARGE:
         error = float(np.sqrt(size / (size - 1) * np.sum(residuals**2)))
         reach = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
         low, high = max(bounds[0], estimate - reach), min(bounds[1], estimate + reach)
     else:
-        wide = (size / (size - 1)) ** 0.5 * scipy.stats.t.ppf((1 + CONFIDENCE) / 2, size - 1)
+        wide = (size / (size - 1)) ** 0.5 * scipy.stats.t.ppf(
+            (1 + CONFIDENCE) / 2, size - 1
+        )
         low, high = scipy.stats.bootstrap(
             samples,
             statistic,
@@ -140,7 +155,9 @@ def _interval(
     return Interval(estimate, float(low), float(high), size)
 
 
-def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> float | None:
+def paired_permutation(
+    first: Mapping[str, Tally], second: Mapping[str, Tally]
+) -> float | None:
     """Two-sided p-value that two systems are the same, by swapping them cluster by cluster.
 
     Statistic: the sum over shared clusters of the difference in what passed, each scaled to the
@@ -157,7 +174,9 @@ def paired_permutation(first: Mapping[str, Tally], second: Mapping[str, Tally]) 
     one, two = pairs.T
     if len(pairs) >= LARGE:
         shift = two - one
-        return float(2 * scipy.stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2))))
+        return float(
+            2 * scipy.stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2)))
+        )
     found = scipy.stats.permutation_test(
         (one, two),
         lambda a, b, axis: (b - a).sum(axis=axis),

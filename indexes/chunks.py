@@ -20,7 +20,12 @@ from langchain_core.documents import Document
 
 from docgen.facts import SEPARATOR
 from docgen.library import build_library
-from docgen.sources import SourceFile, distribution_versions, read_sources, sources_digest
+from docgen.sources import (
+    SourceFile,
+    distribution_versions,
+    read_sources,
+    sources_digest,
+)
 from docgen.symbols import Library
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
@@ -178,7 +183,9 @@ def sentences(text: str) -> list[str]:
     return [text[a:b] for a, b in zip(starts, [*ends, len(text)], strict=True) if a < b]
 
 
-def breakpoints(vectors: Sequence[Sequence[float]], percentile: float = PERCENTILE) -> list[int]:
+def breakpoints(
+    vectors: Sequence[Sequence[float]], percentile: float = PERCENTILE
+) -> list[int]:
     """Sentences after which a chunk ends; vectors have shape ``(sentences, dimensions)``."""
     matrix = np.asarray(vectors, dtype=float)
     if len(matrix) < 2:
@@ -187,7 +194,9 @@ def breakpoints(vectors: Sequence[Sequence[float]], percentile: float = PERCENTI
     dots = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
     scale = lengths[:-1] * lengths[1:]
     distances = 1 - np.divide(dots, scale, out=np.zeros_like(dots), where=scale > 0)
-    return [int(i) for i in np.flatnonzero(distances > np.percentile(distances, percentile))]
+    return [
+        int(i) for i in np.flatnonzero(distances > np.percentile(distances, percentile))
+    ]
 
 
 def _module_texts(documents: Sequence[Document]) -> list[Marked]:
@@ -197,13 +206,18 @@ def _module_texts(documents: Sequence[Document]) -> list[Marked]:
         by_path.setdefault(document.metadata["path"], []).append(document)
     texts: list[Marked] = []
     for path, members in sorted(by_path.items()):
-        members.sort(key=lambda d: (d.metadata["kind"] != "module", d.metadata["lines"]))
+        members.sort(
+            key=lambda d: (d.metadata["kind"] != "module", d.metadata["lines"])
+        )
         parts = []
         for document in members:
             written = document.page_content.partition(f"\n{SEPARATOR}\n")[2].strip()
             name = str(document.metadata["qualname"])
             parts.append((name, f"# {name}\n{written}\n\n"))
-        first, module = members[0].metadata, path.removesuffix(".py").removesuffix("/__init__")
+        first, module = (
+            members[0].metadata,
+            path.removesuffix(".py").removesuffix("/__init__"),
+        )
         place = (module.replace("/", "."), path, first["package"], first["version"])
         texts.append(_joined(SourceFile(*place, text="", is_package=False), parts))
     return texts
@@ -211,7 +225,9 @@ def _module_texts(documents: Sequence[Document]) -> list[Marked]:
 
 async def _chunks(marked: Marked, embedding: Embedding) -> list[Document]:
     parts = sentences(marked[0].text)
-    windows = ["".join(parts[max(0, i - BUFFER) : i + BUFFER + 1]) for i in range(len(parts))]
+    windows = [
+        "".join(parts[max(0, i - BUFFER) : i + BUFFER + 1]) for i in range(len(parts))
+    ]
     try:
         vectors = await embedding.embed(windows)
     except Exception as error:

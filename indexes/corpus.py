@@ -9,7 +9,14 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -99,11 +106,20 @@ class Corpus:
 def corpus_folder(cache: Path, manifest: Manifest) -> Path:
     """Folder of a corpus: one per source, packages, versions, writer and settings."""
     key = json.dumps(
-        [manifest.packages, dict(manifest.versions), manifest.writer, dict(manifest.settings)],
+        [
+            manifest.packages,
+            dict(manifest.versions),
+            manifest.writer,
+            dict(manifest.settings),
+        ],
         sort_keys=True,
     )
     short = hashlib.sha256(key.encode()).hexdigest()[:12]
-    return cache / "corpora" / f"{manifest.source}-{_slug('-'.join(manifest.packages))}-{short}"
+    return (
+        cache
+        / "corpora"
+        / f"{manifest.source}-{_slug('-'.join(manifest.packages))}-{short}"
+    )
 
 
 def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
@@ -114,8 +130,14 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
     try:
         about = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         stored = TypeAdapter(Manifest).validate_python(about["manifest"])
-        if reasons := [why for key, why in _STALE if getattr(stored, key) != getattr(wanted, key)]:
-            _log.warning("corpus %s is out of date (%s): rebuilding it", folder, "; ".join(reasons))
+        if reasons := [
+            why for key, why in _STALE if getattr(stored, key) != getattr(wanted, key)
+        ]:
+            _log.warning(
+                "corpus %s is out of date (%s): rebuilding it",
+                folder,
+                "; ".join(reasons),
+            )
             return None
         payload = (folder / _DOCUMENTS).read_bytes()
         if hashlib.sha256(payload).hexdigest() != stored.documents_digest:
@@ -128,15 +150,22 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
 
 
 def write_corpus(
-    cache: Path, manifest: Manifest, documents: Sequence[Document], aliases: Mapping[str, str]
+    cache: Path,
+    manifest: Manifest,
+    documents: Sequence[Document],
+    aliases: Mapping[str, str],
 ) -> Corpus:
     """Store a corpus; it appears whole or not at all."""
     folder = corpus_folder(cache, manifest)
     lines = [
-        json.dumps({"page_content": d.page_content, "metadata": d.metadata}, ensure_ascii=False)
+        json.dumps(
+            {"page_content": d.page_content, "metadata": d.metadata}, ensure_ascii=False
+        )
         for d in documents
     ]
-    payload = "".join(f"{line}\n" for line in lines).encode("utf-8", errors="backslashreplace")
+    payload = "".join(f"{line}\n" for line in lines).encode(
+        "utf-8", errors="backslashreplace"
+    )
     finished = replace(
         manifest,
         documents=len(documents),
@@ -160,7 +189,9 @@ async def stored_together(
 ) -> Corpus:
     """The cached corpus, or else the one that is made now."""
     async with building_together(corpus_folder(cache, manifest)):
-        return read_corpus(cache, manifest) or write_corpus(cache, manifest, *await make())
+        return read_corpus(cache, manifest) or write_corpus(
+            cache, manifest, *await make()
+        )
 
 
 @contextmanager
@@ -213,7 +244,11 @@ async def index_folder(
     else is removed. ``form`` is raised when the same documents are indexed in another way. Others
     wait while the block runs.
     """
-    folder = corpus.folder.parent.parent / "indexes" / f"{corpus.folder.name}-{_slug(name, 80)}"
+    folder = (
+        corpus.folder.parent.parent
+        / "indexes"
+        / f"{corpus.folder.name}-{_slug(name, 80)}"
+    )
     about = {"format": form, "documents": corpus.manifest.documents_digest, **more}
     path, stamp = folder / _STAMP, json.dumps(about).encode()
     async with building_together(folder):
@@ -235,7 +270,9 @@ def indexed_texts(corpus: Corpus) -> list[str]:
 
 def _counted(documents: Sequence[Document], key: str) -> dict[str, int]:
     values = (document.metadata.get(key) for document in documents)
-    return dict(sorted(Counter(str(value) for value in values if value is not None).items()))
+    return dict(
+        sorted(Counter(str(value) for value in values if value is not None).items())
+    )
 
 
 def _slug(text: str, most: int = 40) -> str:

@@ -20,7 +20,9 @@ from matsmith.core.progress import meter
 
 _COLLECTION = "documents"
 _BATCH = 64
-_CHARACTERS = 20_000  # of a text that are embedded: endpoints refuse more than 8192 tokens
+_CHARACTERS = (
+    20_000  # of a text that are embedded: endpoints refuse more than 8192 tokens
+)
 _DEPTH = 100  # documents that get a score
 _FORMAT = 1
 
@@ -52,14 +54,22 @@ class DenseIndex:
         return scores
 
 
-async def dense_index(corpus: Corpus, embedding: Embedding, *, show_progress: bool) -> DenseIndex:
+async def dense_index(
+    corpus: Corpus, embedding: Embedding, *, show_progress: bool
+) -> DenseIndex:
     """The dense index of a corpus. An interrupted build resumes where it stopped."""
     name = embedding.name
     ids = [str(document.metadata["id"]) for document in corpus.documents]
-    async with index_folder(corpus, name, _FORMAT, embedding=name) as (folder, _, begin):
+    async with index_folder(corpus, name, _FORMAT, embedding=name) as (
+        folder,
+        _,
+        begin,
+    ):
         begin()
         collection = _client(folder).get_or_create_collection(
-            _COLLECTION, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+            _COLLECTION,
+            embedding_function=None,
+            configuration={"hnsw": {"space": "cosine"}},
         )
         present = set(collection.get(include=[])["ids"])
         texts = indexed_texts(corpus)
@@ -69,7 +79,9 @@ async def dense_index(corpus: Corpus, embedding: Embedding, *, show_progress: bo
             for start in range(0, len(missing), _BATCH):
                 batch = missing[start : start + _BATCH]
                 try:
-                    vectors = await embedding.embed([texts[i][:_CHARACTERS] for i in batch])
+                    vectors = await embedding.embed(
+                        [texts[i][:_CHARACTERS] for i in batch]
+                    )
                 except Exception as error:
                     raise RetrievalError(
                         f"embedding documents failed: {error}; {len(ids) - len(missing) + start} "

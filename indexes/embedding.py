@@ -53,7 +53,9 @@ def build_embedding(config: Mapping[str, Any]) -> Embedding | None:
     try:
         checked = EmbeddingConfig.model_validate(dict(config))
     except ValidationError as error:
-        raise UsageError(describe(error, EmbeddingConfig, prefix="embedding.")) from None
+        raise UsageError(
+            describe(error, EmbeddingConfig, prefix="embedding.")
+        ) from None
     if checked.provider == "none":
         return None
     if checked.provider == "hashing":
@@ -89,8 +91,12 @@ class EndpointEmbedding:
 
                 made = await tried(once, config.max_retries, config.timeout)
                 if len(made.data) != len(batch):
-                    raise EndpointError(f"{len(made.data)} vectors came for {len(batch)} texts")
-                found += [each.embedding for each in sorted(made.data, key=lambda v: v.index)]
+                    raise EndpointError(
+                        f"{len(made.data)} vectors came for {len(batch)} texts"
+                    )
+                found += [
+                    each.embedding for each in sorted(made.data, key=lambda v: v.index)
+                ]
         finally:
             await endpoint.close()
         return found
@@ -123,7 +129,9 @@ class HashingEmbedding:
     def _vector(self, text: str) -> list[float]:
         vector: NDArray[np.float64] = np.zeros(self.dimensions)
         for token, count in Counter(tokens(text)).items():
-            weight = (1 + math.log(count)) * math.sqrt(len(token))  # long tokens tell more
+            weight = (1 + math.log(count)) * math.sqrt(
+                len(token)
+            )  # long tokens tell more
             for place, sign in _places(token, self.dimensions):
                 vector[place] += sign * weight
         norm = float(np.linalg.norm(vector))
@@ -132,6 +140,10 @@ class HashingEmbedding:
 
 @lru_cache(maxsize=100_000)
 def _places(token: str, dimensions: int) -> tuple[tuple[int, int], ...]:
-    hashed = hashlib.blake2b(token.encode("utf-8", errors="replace"), digest_size=16).digest()
+    hashed = hashlib.blake2b(
+        token.encode("utf-8", errors="replace"), digest_size=16
+    ).digest()
     numbers = (int.from_bytes(hashed[i : i + 4], "big") for i in range(0, 16, 4))
-    return tuple((number // 2 % dimensions, 1 if number % 2 else -1) for number in numbers)
+    return tuple(
+        (number // 2 % dimensions, 1 if number % 2 else -1) for number in numbers
+    )

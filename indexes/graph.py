@@ -43,11 +43,16 @@ class ByteTokenizer:
         """Tokens of a text."""
         data = content.encode("utf-8", errors="surrogatepass")
         # the leading 1 keeps zero bytes
-        return [int.from_bytes(b"\x01" + data[i : i + 4], "big") for i in range(0, len(data), 4)]
+        return [
+            int.from_bytes(b"\x01" + data[i : i + 4], "big")
+            for i in range(0, len(data), 4)
+        ]
 
     def decode(self, tokens: list[int]) -> str:
         """The text of tokens."""
-        parts = (token.to_bytes((token.bit_length() + 7) // 8, "big")[1:] for token in tokens)
+        parts = (
+            token.to_bytes((token.bit_length() + 7) // 8, "big")[1:] for token in tokens
+        )
         return b"".join(parts).decode("utf-8", errors="replace")
 
 
@@ -56,7 +61,9 @@ class GraphIndex:
 
     def __init__(self, rag: LightRAG, corpus: Corpus) -> None:
         self._rag = rag
-        self._place = {str(d.metadata["qualname"]): i for i, d in enumerate(corpus.documents)}
+        self._place = {
+            str(d.metadata["qualname"]): i for i, d in enumerate(corpus.documents)
+        }
 
     async def query(self, query: str, mode: GraphMode, depth: int) -> list[list[int]]:
         """Ask the graph; no answer is generated.
@@ -89,7 +96,10 @@ class GraphIndex:
             [r[end] for r in relations for end in ("src_id", "tgt_id")],
             [c["content"].partition("\n")[0] for c in data.get("chunks", [])],
         )
-        return [[self._place[n] for n in dict.fromkeys(f) if n in self._place] for f in names]
+        return [
+            [self._place[n] for n in dict.fromkeys(f) if n in self._place]
+            for f in names
+        ]
 
     async def close(self) -> None:
         """Write and release the storages."""
@@ -134,7 +144,9 @@ async def _open(folder: Path, embedding: Embedding) -> LightRAG:
         working_dir=str(folder),
         workspace=folder.name,  # its storages are shared by name within a process
         tokenizer=Tokenizer("bytes", ByteTokenizer()),
-        embedding_func=EmbeddingFunc(embedding_dim=size, max_token_size=8192, func=embed),
+        embedding_func=EmbeddingFunc(
+            embedding_dim=size, max_token_size=8192, func=embed
+        ),
         llm_model_func=_no_completion,
         entity_extract_max_gleaning=0,
         enable_llm_cache=False,
@@ -151,7 +163,9 @@ def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]
     for document in documents:
         name = str(document.metadata["qualname"])
         what = first_paragraph(document.metadata["sections"].get("What it does", ""))
-        description = f"{what}\nsignature: {document.metadata['signature']}"[:_DESCRIPTION]
+        description = f"{what}\nsignature: {document.metadata['signature']}"[
+            :_DESCRIPTION
+        ]
         origin = {"source_id": name, "file_path": name}
         chunks.append({"content": document.page_content[:_CHUNK], **origin})
         entities.append(

@@ -50,7 +50,9 @@ class TfidfIndex:
     @classmethod
     def load(cls, folder: Path) -> TfidfIndex:
         """Read what :meth:`save` wrote; a damaged file is an OSError, ValueError or KeyError."""
-        vocabulary = json.loads((folder / "tfidf-vocabulary.json").read_text(encoding="utf-8"))
+        vocabulary = json.loads(
+            (folder / "tfidf-vocabulary.json").read_text(encoding="utf-8")
+        )
         weights = np.load(folder / "tfidf-idf.npy", allow_pickle=False)
         matrix = sp.load_npz(folder / "tfidf-matrix.npz")
         if len(vocabulary) != len(weights) or matrix.shape[1] != len(weights):
@@ -62,7 +64,9 @@ class TfidfIndex:
     def save(self, folder: Path) -> None:
         """Write the index into an existing folder."""
         terms = [str(term) for term in self._vectorizer.get_feature_names_out()]
-        (folder / "tfidf-vocabulary.json").write_text(json.dumps(terms), encoding="utf-8")
+        (folder / "tfidf-vocabulary.json").write_text(
+            json.dumps(terms), encoding="utf-8"
+        )
         np.save(folder / "tfidf-idf.npy", self._vectorizer.idf_, allow_pickle=False)
         sp.save_npz(folder / "tfidf-matrix.npz", self._matrix)
 
@@ -74,5 +78,9 @@ class TfidfIndex:
 
 def _vectorizer(vocabulary: dict[str, int] | None) -> TfidfVectorizer:
     return TfidfVectorizer(
-        analyzer=tokens, sublinear_tf=True, norm="l2", dtype=np.float32, vocabulary=vocabulary
+        analyzer=tokens,
+        sublinear_tf=True,
+        norm="l2",
+        dtype=np.float32,
+        vocabulary=vocabulary,
     )

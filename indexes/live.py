@@ -22,7 +22,13 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from docgen.docstrings import first_sentence
 from docgen.facts import render_document, render_facts
-from docgen.sources import SourceFile, distribution_versions, is_test, read_sources, sources_digest
+from docgen.sources import (
+    SourceFile,
+    distribution_versions,
+    is_test,
+    read_sources,
+    sources_digest,
+)
 from docgen.symbols import Kind, Member, MemberKind, Symbol, digest
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
@@ -145,7 +151,9 @@ async def live_corpus(
     async def make() -> Made:
         installed = len(folder.parents) > 2 and (folder.parents[2] / STAMP).is_file()
         mounts = [] if installed else _mounts(packages, folder)
-        with meter("Looking at the libraries", len(modules), show=show_progress) as progress:
+        with meter(
+            "Looking at the libraries", len(modules), show=show_progress
+        ) as progress:
             async with open_sandbox() as sandbox:
                 pages = await _read(sandbox, modules, packages, mounts, progress)
         return _documents(pages, {m.name: m for m in modules})
@@ -158,7 +166,9 @@ def _modules(
 ) -> Sequence[_Module]:
     """Modules with Python source, and compiled ones, which no syntax tree shows."""
     found = {
-        s.module: _Module(s.module, s.path, s.package, s.version, _file_digest(folder / s.path))
+        s.module: _Module(
+            s.module, s.path, s.package, s.version, _file_digest(folder / s.path)
+        )
         for s in sources
         if s.module.rpartition(".")[2] != "__main__"
     }
@@ -172,13 +182,18 @@ def _modules(
             name = f"{parent}.{path.name.partition('.')[0]}"
             beside = owner.get(parent, sources[0])
             origin = (beside.package, beside.version)
-            found.setdefault(name, _Module(name, relative.as_posix(), *origin, _file_digest(path)))
+            found.setdefault(
+                name, _Module(name, relative.as_posix(), *origin, _file_digest(path))
+            )
     return [found[name] for name in sorted(found)]
 
 
 def _mounts(packages: Sequence[str], folder: Path) -> list[Mount]:
     tops = sorted({package.partition(".")[0] for package in packages})
-    paths = [folder / top if (folder / top).is_dir() else folder / f"{top}.py" for top in tops]
+    paths = [
+        folder / top if (folder / top).is_dir() else folder / f"{top}.py"
+        for top in tops
+    ]
     return [Mount(path, f"{_LIBRARY}/{path.name}") for path in paths]
 
 
@@ -195,12 +210,17 @@ async def _read(
         return found
 
     parts = [modules[i : i + PAGE] for i in range(0, len(modules), PAGE)]
-    done = await asyncio.gather(*map(one, parts))  # as many at a time as there are workers
+    done = await asyncio.gather(
+        *map(one, parts)
+    )  # as many at a time as there are workers
     return [page for found in done for page in found]
 
 
 async def _pages(
-    sandbox: Sandbox, modules: Sequence[_Module], packages: Sequence[str], mounts: Sequence[Mount]
+    sandbox: Sandbox,
+    modules: Sequence[_Module],
+    packages: Sequence[str],
+    mounts: Sequence[Mount],
 ) -> Sequence[Page]:
     """Look at some modules; a run that does not end well is divided until the culprit is alone."""
     names = [module.name for module in modules]
@@ -209,8 +229,12 @@ async def _pages(
         "import sys\nsys.path.insert(0, '.')\nfrom introspection.reader import pages\n"
         f"def look():\n    return pages({names!r}, {list(packages)!r}, {path!r})\n"
     )
-    shown = [Mount(path, f"introspection/{path.name}") for path in sorted(PROBE.glob("*.py"))]
-    execution = await sandbox.run(code, "look", timeout=TIMEOUT, mounts=[*shown, *mounts])
+    shown = [
+        Mount(path, f"introspection/{path.name}") for path in sorted(PROBE.glob("*.py"))
+    ]
+    execution = await sandbox.run(
+        code, "look", timeout=TIMEOUT, mounts=[*shown, *mounts]
+    )
     if execution.outcome is Outcome.OK:
         return _checked(execution.result, modules)
     if len(modules) == 1:
@@ -234,7 +258,9 @@ def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
             f"({where}: {mistake['msg']})"
         ) from None
     if [page.module for page in pages] != [module.name for module in modules]:
-        raise RetrievalError(f"introspection of {modules[0].name} sent pages of other modules")
+        raise RetrievalError(
+            f"introspection of {modules[0].name} sent pages of other modules"
+        )
     for page, module in zip(pages, modules, strict=True):
         if page.error is None and page.digest != module.digest:
             raise RetrievalError(
@@ -263,7 +289,9 @@ def _documents(
 
     def resolve(names: Sequence[str]) -> tuple[str, ...]:
         """Classes among names that are qualified, or short and unambiguous."""
-        meant = ([n] if n in found else short.get(n.rpartition(".")[2], []) for n in names)
+        meant = (
+            [n] if n in found else short.get(n.rpartition(".")[2], []) for n in names
+        )
         sure = (each[0] for each in meant if len(each) == 1)
         return tuple(dict.fromkeys(n for n in sure if found[n][0].kind == "class"))
 
@@ -276,16 +304,22 @@ def _documents(
     for page in failed:
         module = LiveSymbol(qualname=page.module, kind="module")
         said = f"This module cannot be imported in this environment: {page.error}"
-        documents.append(_document(_facts(module, modules[page.module], {}, resolve), said))
+        documents.append(
+            _document(_facts(module, modules[page.module], {}, resolve), said)
+        )
     problems = [problem for page in pages for problem in page.problems]
     if problems:
-        _log.warning("%d objects raise when inspected: %s, ...", len(problems), problems[0])
+        _log.warning(
+            "%d objects raise when inspected: %s, ...", len(problems), problems[0]
+        )
     if failed:
         _log.warning(
             "%d of %d modules cannot be imported in this environment, so their symbols have "
             "no documents (%s, ...): looking up the module says why",
-            len(failed), len(pages), failed[0].module,
-        )  # fmt: skip
+            len(failed),
+            len(pages),
+            failed[0].module,
+        )
     return documents, aliases
 
 
@@ -296,7 +330,9 @@ def _facts(
     resolve: Callable[[Sequence[str]], tuple[str, ...]],
 ) -> Symbol:
     members = tuple(
-        Member(m.name, m.kind, m.signature, first_sentence(m.text), m.qualname, m.origin)
+        Member(
+            m.name, m.kind, m.signature, first_sentence(m.text), m.qualname, m.origin
+        )
         for m in symbol.members
     )
     owner, _, last = symbol.qualname.rpartition(".")
@@ -326,7 +362,8 @@ def _text(symbol: LiveSymbol) -> str:
     if symbol.elsewhere:
         text += "\n## Inherited from other libraries\n"
     return text + "\n".join(
-        f"- from `{owner}`: {', '.join(names)}" for owner, names in symbol.elsewhere.items()
+        f"- from `{owner}`: {', '.join(names)}"
+        for owner, names in symbol.elsewhere.items()
     )
 
 
@@ -345,7 +382,9 @@ def _aliases(pages: Sequence[Page], found: Mapping[str, LiveSymbol]) -> dict[str
             if qualname in found:
                 table.setdefault(f"{page.module}.{attribute}", qualname)
     classes = [(name, name) for name, symbol in found.items() if symbol.kind == "class"]
-    classes += [(path, name) for path, name in table.items() if found[name].kind == "class"]
+    classes += [
+        (path, name) for path, name in table.items() if found[name].kind == "class"
+    ]
     for path, name in classes:
         symbol = found[name]
         for member in symbol.members:
@@ -357,14 +396,22 @@ def _aliases(pages: Sequence[Page], found: Mapping[str, LiveSymbol]) -> dict[str
     return dict(sorted(kept.items()))
 
 
-def _import_paths(aliases: Mapping[str, str], modules: Mapping[str, _Module]) -> dict[str, str]:
+def _import_paths(
+    aliases: Mapping[str, str], modules: Mapping[str, _Module]
+) -> dict[str, str]:
     """Qualified name -> shortest path through an enclosing package."""
-    packages = {name for name, module in modules.items() if module.path.endswith("__init__.py")}
+    packages = {
+        name for name, module in modules.items() if module.path.endswith("__init__.py")
+    }
     table: dict[str, str] = {}
     for path, qualname in aliases.items():
         parent, _, name = path.rpartition(".")
         inside = parent in packages and qualname.startswith(f"{parent}.")
-        if inside and not name.startswith("_") and len(path) < len(table.get(qualname, qualname)):
+        if (
+            inside
+            and not name.startswith("_")
+            and len(path) < len(table.get(qualname, qualname))
+        ):
             table[qualname] = path
     return table
 

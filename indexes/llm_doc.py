@@ -35,9 +35,20 @@ from indexes.corpus import Corpus, Made, Manifest, stored_together
 _log = logging.getLogger(__name__)
 #: What a document carries of a symbol as it is.
 _FACTS = (
-    "qualname", "kind", "path", "package", "version", "import_path", "signature", "modifiers",
-    "raises", "bases", "calls", "types", "returns",
-)  # fmt: skip
+    "qualname",
+    "kind",
+    "path",
+    "package",
+    "version",
+    "import_path",
+    "signature",
+    "modifiers",
+    "raises",
+    "bases",
+    "calls",
+    "types",
+    "returns",
+)
 _LISTED = 5  # names that a message shows
 
 
@@ -64,7 +75,12 @@ class Writer:
 
 
 async def llm_doc_corpus(
-    packages: Sequence[str], folder: Path, *, writer: Writer, cache: Path, show_progress: bool
+    packages: Sequence[str],
+    folder: Path,
+    *,
+    writer: Writer,
+    cache: Path,
+    show_progress: bool,
 ) -> Corpus:
     """The corpus of ``packages`` as installed below ``folder``; built when not cached.
 
@@ -109,13 +125,17 @@ async def llm_doc_corpus(
             written = report.texts
         ran = {} if writer.content == "written" else examples(library, tried)
         texts = contents(writer.content, library, written, ran)
-        documents = [_document(each, texts[name]) for name, each in library.symbols.items()]
+        documents = [
+            _document(each, texts[name]) for name, each in library.symbols.items()
+        ]
         return documents, library.aliases
 
     return await stored_together(cache, wanted, make)
 
 
-def _prewritten(library: Library, files: Sequence[Path], writer: str) -> Mapping[str, Text]:
+def _prewritten(
+    library: Library, files: Sequence[Path], writer: str
+) -> Mapping[str, Text]:
     given, outdated = prewritten(library, files)
     if outdated:
         shown = [*outdated[:_LISTED], *(["..."] if len(outdated) > _LISTED else [])]
@@ -156,7 +176,10 @@ def symbol_metadata(symbol: Symbol, corpus: str, text: str) -> dict[str, Any]:
         "id": f"{corpus}:{symbol.qualname}",
         "corpus": corpus,
         "lines": [symbol.first_line, symbol.last_line],
-        **{name: list(fact) if isinstance(fact, tuple) else fact for name, fact in facts.items()},
+        **{
+            name: list(fact) if isinstance(fact, tuple) else fact
+            for name, fact in facts.items()
+        },
         "members": [member.qualname for member in symbol.members],
         **structure(text),
     }

@@ -41,7 +41,9 @@ def _identifier(word: str) -> tuple[str, ...]:
             found.append(whole)
         found += pieces
     return tuple(
-        token for token in found if token not in _STOP and (len(token) > 1 or token.isdigit())
+        token
+        for token in found
+        if token not in _STOP and (len(token) > 1 or token.isdigit())
     )
 
 

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from matsmith.library import Assistant, Sandbox, ask, get_retriever, open  # noqa: A004
     from matsmith.notebook import load_ipython_extension
 
-__all__ = ["Assistant", "Sandbox", "ask", "get_retriever", "load_ipython_extension", "open"]
+__all__ = [
+    "Assistant",
+    "Sandbox",
+    "ask",
+    "get_retriever",
+    "load_ipython_extension",
+    "open",
+]
 
-_PACKAGES = Path(__file__).with_name("_packages")  # of a wheel; a checkout has them beside this
+_PACKAGES = Path(__file__).with_name(
+    "_packages"
+)  # of a wheel; a checkout has them beside this
 if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
     for _name in ("agents", "experiments", "sandbox"):
         if _name in sys.modules:

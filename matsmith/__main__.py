@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _call(given: list[str]) -> int:
     """A command reads its words itself; typer draws the page of all, and completes their names."""
-    targets = {name: target for part in COMMANDS.values() for name, (target, _) in part.items()}
+    targets = {
+        name: target for part in COMMANDS.values() for name, (target, _) in part.items()
+    }
     if given and given[0] in targets:
         module, _, function = targets[given[0]].partition(":")
         code: int = getattr(import_module(module), function)(given[1:])

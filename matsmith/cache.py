@@ -57,7 +57,9 @@ def items(cache: Path) -> list[Item]:
         Item(path, *_measure(path, seen), path in needed)
         for kind in KINDS
         for path in sorted((cache / kind).glob("*"))
-        if path.name not in _KEPT and path.suffix != ".lock" and not path.name.startswith(".")
+        if path.name not in _KEPT
+        and path.suffix != ".lock"
+        and not path.name.startswith(".")
     ]
     return sorted(found, key=lambda item: item.used)
 
@@ -65,7 +67,10 @@ def items(cache: Path) -> list[Item]:
 def _measure(path: Path, seen: set[tuple[int, int]]) -> tuple[int, float]:
     """Bytes on the disk that were not counted yet, and when any of it was last used."""
     total, used = 0, 0.0
-    for file in (path, *(path.rglob("*") if path.is_dir() and not path.is_symlink() else ())):
+    for file in (
+        path,
+        *(path.rglob("*") if path.is_dir() and not path.is_symlink() else ()),
+    ):
         try:
             facts = file.lstat()
         except OSError:  # removed meanwhile
@@ -80,7 +85,9 @@ def _measure(path: Path, seen: set[tuple[int, int]]) -> tuple[int, float]:
 def remove(item: Item) -> bool:
     """Remove something, unless somebody is building it; returns whether it is gone."""
     # As `sandbox.environments` and `indexes.corpus` call it.
-    plain, hidden = (item.path.with_name(f"{dot}{item.path.name}.lock") for dot in ("", "."))
+    plain, hidden = (
+        item.path.with_name(f"{dot}{item.path.name}.lock") for dot in ("", ".")
+    )
     try:
         with FileLock(plain, timeout=0), FileLock(hidden, timeout=0):
             if item.path.is_dir() and not item.path.is_symlink():
@@ -93,7 +100,9 @@ def remove(item: Item) -> bool:
     except Timeout:
         return False
     except OSError as error:
-        raise SandboxError(f"{item.path}: cannot be removed ({error.strerror})") from error
+        raise SandboxError(
+            f"{item.path}: cannot be removed ({error.strerror})"
+        ) from error
     return True
 
 
@@ -119,7 +128,11 @@ def _prune(options: Prune) -> int:
             continue
         done = options.dry or remove(item)
         said = "would remove" if options.dry else "removed" if done else "in use, left"
-        print(printable(f"{said}: {item.path} ({item.bytes / 1e6:.1f} MB, {item.days:.1f} days)"))
+        print(
+            printable(
+                f"{said}: {item.path} ({item.bytes / 1e6:.1f} MB, {item.days:.1f} days)"
+            )
+        )
         freed += item.bytes if done else 0
     print(f"{'would free' if options.dry else 'freed'} {freed / 1e6:.1f} MB")
     return 0
@@ -127,7 +140,13 @@ def _prune(options: Prune) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Command line; see ``--help``."""
-    listing = Command("matsmith cache list", "Lists what is there, by age.", Nothing, _list)
-    prune = Command("matsmith cache prune", "Removes what is built again.", Prune, _prune)
+    listing = Command(
+        "matsmith cache list", "Lists what is there, by age.", Nothing, _list
+    )
+    prune = Command(
+        "matsmith cache prune", "Removes what is built again.", Prune, _prune
+    )
     given = arguments or ["list"]
-    return run_one_of("matsmith cache", str(__doc__), {"list": listing, "prune": prune}, given)
+    return run_one_of(
+        "matsmith cache", str(__doc__), {"list": listing, "prune": prune}, given
+    )

@@ -12,7 +12,27 @@ from experiments.scorers.grading import accuracy
 from experiments.scorers.properties import PropertyScorer
 
 __all__ = [
-    "Agent", "Answer", "Context", "Document", "Episode", "Image", "Metric", "Property",
-    "PropertyScorer", "Question", "Sample", "Score", "Scorer", "StopReason", "System", "Task",
-    "Tools", "Trajectory", "accuracy", "answer_formats", "inspect_task", "json_samples", "prompts",
-]  # fmt: skip
+    "Agent",
+    "Answer",
+    "Context",
+    "Document",
+    "Episode",
+    "Image",
+    "Metric",
+    "Property",
+    "PropertyScorer",
+    "Question",
+    "Sample",
+    "Score",
+    "Scorer",
+    "StopReason",
+    "System",
+    "Task",
+    "Tools",
+    "Trajectory",
+    "accuracy",
+    "answer_formats",
+    "inspect_task",
+    "json_samples",
+    "prompts",
+]

@@ -78,7 +78,9 @@ class Opened(Generic[Made]):
     ``"system=rag"``; ``matsmith ask --help`` lists them. ``say`` is told what is being built.
     """
 
-    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, *settings: str, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.settings = settings
         self._config = read_config(settings)
         self._say = say
@@ -125,7 +127,9 @@ class Assistant(Opened[Parts]):
     ...     answer["density"]
     """
 
-    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, *settings: str, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         super().__init__(*settings, say=say)
         needs_model(self._config)
         self._session: Session | None = None
@@ -150,7 +154,9 @@ class Assistant(Opened[Parts]):
             self._session = self._opened().session()
         session = self._session
         heard: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        asking = partial(session.ask, question, files=files, timeout=timeout, listen=heard.put)
+        asking = partial(
+            session.ask, question, files=files, timeout=timeout, listen=heard.put
+        )
         return wait(asking, partial(session.cancel, "interrupted"), heard, listen)
 
     @property
@@ -185,7 +191,9 @@ def _shared(*settings: str) -> Assistant:
     return Assistant(*settings)
 
 
-def ask(question: str, *settings: str, files: Files = (), timeout: float | None = None) -> Answer:
+def ask(
+    question: str, *settings: str, files: Files = (), timeout: float | None = None
+) -> Answer:
     """Answer one question that depends on no other.
 
     What it needs stays open until the process ends, so that the next call with the same settings
@@ -220,7 +228,12 @@ class Sandbox(Opened[Runs]):
             yield made
 
     def run(
-        self, code: str, entry: str = "", *, timeout: float = 60.0, files: Sequence[str | Path] = ()
+        self,
+        code: str,
+        entry: str = "",
+        *,
+        timeout: float = 60.0,
+        files: Sequence[str | Path] = (),
     ) -> Execution:
         """Execute a module, then call ``entry()``; see :meth:`sandbox.base.Sandbox.run`.
 
@@ -228,7 +241,9 @@ class Sandbox(Opened[Runs]):
         names in the working directory.
         """
         mounts = [Mount(path, name) for name, path in attach({}, files).items()]
-        return wait(partial(self._opened().run, code, entry, timeout=timeout, mounts=mounts))
+        return wait(
+            partial(self._opened().run, code, entry, timeout=timeout, mounts=mounts)
+        )
 
 
 class Retriever(Opened[Finder]):
@@ -240,10 +255,14 @@ class Retriever(Opened[Finder]):
     ... # doctest: +SKIP
     """
 
-    def __init__(self, *settings: str, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, *settings: str, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         super().__init__(*settings, say=say)
         if self._config.retrieval.source == "none":
-            raise UsageError("retrieval=none: there are no documents to search; choose another")
+            raise UsageError(
+                "retrieval=none: there are no documents to search; choose another"
+            )
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Finder]:

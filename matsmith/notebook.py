@@ -41,12 +41,20 @@ class Cells:
         try:
             timeout = float(own["timeout"]) if "timeout" in own else None
             files = [name for name in own.get("files", "").split(",") if name]
-            files += [self._written(name) for name in own.get("vars", "").split(",") if name]
-            if self.assistant is None or (settings and settings != self.assistant.settings):
+            files += [
+                self._written(name) for name in own.get("vars", "").split(",") if name
+            ]
+            if self.assistant is None or (
+                settings and settings != self.assistant.settings
+            ):
                 if self.assistant is not None:
                     self.assistant.close()
-                self.assistant = Assistant(*settings, say=lambda text: print(text, file=sys.stderr))
-            return self.assistant.ask(cell.strip(), files=files, timeout=timeout, listen=_tell)
+                self.assistant = Assistant(
+                    *settings, say=lambda text: print(text, file=sys.stderr)
+                )
+            return self.assistant.ask(
+                cell.strip(), files=files, timeout=timeout, listen=_tell
+            )
         except (UsageError, ValueError) as error:
             print(f"error: {error}", file=sys.stderr)
             return None
@@ -56,14 +64,19 @@ class Cells:
         if name not in self._variables:
             raise UsageError(f"vars={name}: there is no such variable")
         value = self._variables[name]
-        path = Path(self._folder.name) / f"{name}{'.csv' if hasattr(value, 'to_csv') else '.json'}"
+        path = (
+            Path(self._folder.name)
+            / f"{name}{'.csv' if hasattr(value, 'to_csv') else '.json'}"
+        )
         try:
             if hasattr(value, "to_csv"):
                 value.to_csv(path)
             else:
                 path.write_text(json.dumps(_plain(value)), encoding="utf-8")
         except (TypeError, ValueError) as error:
-            raise UsageError(f"vars={name}: cannot be written as a file ({error})") from error
+            raise UsageError(
+                f"vars={name}: cannot be written as a file ({error})"
+            ) from error
         return str(path)
 
 

@@ -74,10 +74,14 @@ class QuestionRetriever(Retriever):
         Makes the configured retriever for a name and a text.
     """
 
-    def __init__(self, name: str, over: Callable[[str, str], Awaitable[Retriever]]) -> None:
+    def __init__(
+        self, name: str, over: Callable[[str, str], Awaitable[Retriever]]
+    ) -> None:
         self.name = name
         self.over = over
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:  # noqa: ARG002 -- the protocol's
         """Nothing can be found without a text."""
-        raise RetrievalError("this question brings no text to retrieve from: use retrieval=none")
+        raise RetrievalError(
+            "this question brings no text to retrieve from: use retrieval=none"
+        )

@@ -21,7 +21,9 @@ from docgen.writer import WriteOptions
 from indexes import RetrievalError
 from matsmith.core.targets import checked, describe, load, parameters
 
-Source = Literal["none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"]
+Source = Literal[
+    "none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"
+]
 Mode = Literal["lexical", "dense", "hybrid", "graph"]
 
 
@@ -43,12 +45,20 @@ class Evidence(_Group):
     score times the logarithm of how rare the package is in the corpus.
     """
 
-    members: NonNegativeFloat = Field(0.75, description="from its best method to a class")
+    members: NonNegativeFloat = Field(
+        0.75, description="from its best method to a class"
+    )
     functions: NonNegativeFloat = Field(0.5, description="for module-level functions")
-    types: NonNegativeFloat = Field(0.15, description="from a symbol to its parameters' classes")
-    second: NonNegativeFloat = Field(0.3, description="from the best ones to theirs in turn")
+    types: NonNegativeFloat = Field(
+        0.15, description="from a symbol to its parameters' classes"
+    )
+    second: NonNegativeFloat = Field(
+        0.3, description="from the best ones to theirs in turn"
+    )
     links: NonNegativeFloat = Field(1.0, description="for symbols that the query names")
-    packages: NonNegativeFloat = Field(0.2, description="for what is in a package it names")
+    packages: NonNegativeFloat = Field(
+        0.2, description="for what is in a package it names"
+    )
 
 
 class GraphConfig(_Group):
@@ -118,10 +128,15 @@ class RetrievalConfig(_Group):
         if not isinstance(data, Mapping) or data.get("source") != "class":
             return data
         known = {key: value for key, value in data.items() if key in cls.model_fields}
-        given = {key: value for key, value in data.items() if key not in cls.model_fields}
+        given = {
+            key: value for key, value in data.items() if key not in cls.model_fields
+        }
         source, _ = own_source(data)
         params = {**known.get("params", {}), **given}
-        return {**known, "params": checked("retrieval", source, params, _injected(source))}
+        return {
+            **known,
+            "params": checked("retrieval", source, params, _injected(source)),
+        }
 
 
 def own_source(content: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -141,4 +156,6 @@ def read_config(values: Mapping[str, Any]) -> RetrievalConfig:
     try:
         return RetrievalConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise RetrievalError(describe(error, RetrievalConfig, prefix="retrieval.")) from None
+        raise RetrievalError(
+            describe(error, RetrievalConfig, prefix="retrieval.")
+        ) from None

@@ -71,13 +71,20 @@ class Choice(BaseModel, extra="forbid", frozen=True):
     packages: Annotated[tuple[str, ...], Commas] = Field(
         (), description="import names, instead of those of a benchmark"
     )
-    env: str | None = Field(None, description="sandbox environment, instead of the benchmark's")
-    site_packages: Path | None = Field(None, description="their folder, instead of env")
-    backend: str = Field("auto", description="sandbox that imports the libraries for live")
-    model: Group = Field(
-        Group(""), description="writes missing documentation (conf/model); none: by facts"
+    env: str | None = Field(
+        None, description="sandbox environment, instead of the benchmark's"
     )
-    embedding: Group = Field(Group("none"), description="configuration of conf/embedding")
+    site_packages: Path | None = Field(None, description="their folder, instead of env")
+    backend: str = Field(
+        "auto", description="sandbox that imports the libraries for live"
+    )
+    model: Group = Field(
+        Group(""),
+        description="writes missing documentation (conf/model); none: by facts",
+    )
+    embedding: Group = Field(
+        Group("none"), description="configuration of conf/embedding"
+    )
 
 
 class Options(Choice):
@@ -91,9 +98,12 @@ class Options(Choice):
     gold: Annotated[tuple[Path, ...], Commas] = Field(
         (), description="JSONL files of queries with gold"
     )
-    k: Annotated[tuple[int, ...], Commas] = Field((5, 12), description="documents looked at")
+    k: Annotated[tuple[int, ...], Commas] = Field(
+        (5, 12), description="documents looked at"
+    )
     tokens: Annotated[tuple[int, ...], Commas] = Field(
-        (1000, 2000, 4000), description="also the recall of what fits this many (estimated) tokens"
+        (1000, 2000, 4000),
+        description="also the recall of what fits this many (estimated) tokens",
     )
     kinds: Kinds = Field(
         "api", description="api: classes and functions; all: methods and properties too"
@@ -105,7 +115,11 @@ class Options(Choice):
 
 
 async def measure(
-    questions: str, choice: str, search: Search, asked: Sequence[Query], options: Options
+    questions: str,
+    choice: str,
+    search: Search,
+    asked: Sequence[Query],
+    options: Options,
 ) -> tuple[Recalled, list[float]]:
     """What a retriever finds, and its recall of the smallest k, query by query."""
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
@@ -123,14 +137,19 @@ async def measure(
         return [recall(f, g, k) for f, g, k in zip(found, gold, first, strict=True)]
 
     def fitting(tokens: int) -> list[int]:
-        return [len(fit(d, q.text, tokens)) for d, q in zip(documents, asked, strict=True)]
+        return [
+            len(fit(d, q.text, tokens)) for d, q in zip(documents, asked, strict=True)
+        ]
 
     def seen(k: int) -> list[int]:
         both = zip(hidden, found, strict=True)
         return [len(names.intersection(frozenset().union(*f[:k]))) for names, f in both]
 
     by_k = {k: recalled([k] * len(asked)) for k in options.k}
-    ranks = [reciprocal_rank(f[: max(options.k)], g) for f, g in zip(found, gold, strict=True)]
+    ranks = [
+        reciprocal_rank(f[: max(options.k)], g)
+        for f, g in zip(found, gold, strict=True)
+    ]
     row = Recalled(
         questions=questions,
         retriever=choice,
@@ -144,7 +163,9 @@ async def measure(
     return row, by_k[min(options.k)]
 
 
-async def table(asked: Sequence[Query], source: GoldSource, options: Options) -> list[Recalled]:
+async def table(
+    asked: Sequence[Query], source: GoldSource, options: Options
+) -> list[Recalled]:
     """All retrievers on one set of questions; last, what lists the names that stand in them."""
     searches: dict[str, Search] = {}
     for choice in options.retrieval.names:
@@ -190,7 +211,9 @@ async def build(
             ),
         ).make()
     if retriever is None:
-        raise UsageError(f"retrieval={name}: retrieves nothing, so there is nothing to measure")
+        raise UsageError(
+            f"retrieval={name}: retrieves nothing, so there is nothing to measure"
+        )
     return retriever
 
 
@@ -201,7 +224,10 @@ def sources_of(options: Options) -> list[GoldSource]:
     if options.env and "mattools" in names:
         given["environment"] = [options.env]
     found = benchmark_sources(names, given)
-    files = [FileGold(p, options.packages or PACKAGES, options.env or "live") for p in options.gold]
+    files = [
+        FileGold(p, options.packages or PACKAGES, options.env or "live")
+        for p in options.gold
+    ]
     if not [*found, *files]:
         raise UsageError("benchmark=NAME or gold=FILE must be given")
     return [*found, *files]
@@ -220,11 +246,15 @@ async def _evaluate(options: Options) -> int:
     for source in sources_of(options):
         asked = queries(source, options.kinds)
         rows = await table(asked, source, options)
-        print(f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True)
+        print(
+            f"\n{source.name}: {len(asked)} questions\n\n{markdown(rows)}", flush=True
+        )
         measured += rows
         if options.write is not None:
             text = options.write.read_text(encoding="utf-8")
-            options.write.write_text(put(text, source.name, markdown(rows)), encoding="utf-8")
+            options.write.write_text(
+                put(text, source.name, markdown(rows)), encoding="utf-8"
+            )
     if options.out is not None:
         options.out.write_text(json.dumps([asdict(row) for row in measured], indent=1))
     return 0
@@ -236,8 +266,13 @@ async def _index(options: Choice) -> int:
         retriever = await build(name, PACKAGES, "live", options)
         if isinstance(retriever, CorpusRetriever):
             corpus = retriever.corpus
-            versions = ", ".join(f"{p} {v}" for p, v in corpus.manifest.versions.items() if v)
-            made, seconds = f"{len(corpus.documents)} documents", time.monotonic() - start
+            versions = ", ".join(
+                f"{p} {v}" for p, v in corpus.manifest.versions.items() if v
+            )
+            made, seconds = (
+                f"{len(corpus.documents)} documents",
+                time.monotonic() - start,
+            )
             print(f"{name}: {made} of {versions}: {seconds:.1f} s\n  {corpus.folder}")
     return 0
 

@@ -19,7 +19,9 @@ from retrieval.scorers import Ranking, Scorer, Scores, properties, top
 
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
 _SECOND_SOURCES = 8  # best documents after that whose types are followed once more
-_COVERED = 0.7  # of its score keeps a base class below a subclass that lists all it offers
+_COVERED = (
+    0.7  # of its score keeps a base class below a subclass that lists all it offers
+)
 
 
 class SymbolRanker:
@@ -49,7 +51,9 @@ class SymbolRanker:
             (i, position[name])
             for i, m in enumerate(metadata)
             for name in m.get("members", ())
-            if m["kind"] == "class" and name in position and name.startswith(f"{m['qualname']}.")
+            if m["kind"] == "class"
+            and name in position
+            and name.startswith(f"{m['qualname']}.")
         ]
         self._owner, self._own = np.array(pairs, int).reshape(-1, 2).T
         self._bases = [_positions(m.get("bases", ()), position) for m in metadata]
@@ -66,16 +70,25 @@ class SymbolRanker:
         if not inside:
             return whole
         if inside not in self._terms:
-            self._terms[inside] = Terms([self._documents[position] for position in inside])
+            self._terms[inside] = Terms(
+                [self._documents[position] for position in inside]
+            )
         terms = self._terms[inside]
         local = {position: number for number, position in enumerate(inside)}
-        asked = [await self._whole(text, depth) for text in properties(query)] or [whole]
+        asked = [await self._whole(text, depth) for text in properties(query)] or [
+            whole
+        ]
         found: dict[int, None] = {}
-        for turn in zip_longest(*([local[p] for p, _ in one if p in local] for one in asked)):
+        for turn in zip_longest(
+            *([local[p] for p, _ in one if p in local] for one in asked)
+        ):
             found.update(dict.fromkeys(terms.closure(p for p in turn if p is not None)))
             if len(found) >= depth:
                 break
-        positions = [*(inside[number] for number in found), *(position for position, _ in whole)]
+        positions = [
+            *(inside[number] for number in found),
+            *(position for position, _ in whole),
+        ]
         best = whole[0][1] if whole else 1.0
         order = list(dict.fromkeys(positions))[:depth]
         return [(position, best / rank) for rank, position in enumerate(order, start=1)]
@@ -85,7 +98,9 @@ class SymbolRanker:
         named = [names for names in self._linker.packages(query) if "." not in names[0]]
         if any(len(names) > self._small_package for names in named):
             return ()
-        return tuple(sorted({i for names in named for i in _positions(names, self._position)}))
+        return tuple(
+            sorted({i for names in named for i in _positions(names, self._position)})
+        )
 
     async def _whole(self, query: str, depth: int) -> Ranking:
         scores = np.where(self._attributes, np.float32(0), await self._scorer(query))
@@ -130,7 +145,9 @@ class SymbolRanker:
         covered: set[int] = set()
         result: Ranking = []
         for position, score in ranking:
-            result.append((position, score * _COVERED if position in covered else score))
+            result.append(
+                (position, score * _COVERED if position in covered else score)
+            )
             bases = list(self._bases[position])
             for base in bases:  # grows while it is read
                 bases += [other for other in self._bases[base] if other not in bases]

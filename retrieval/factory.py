@@ -96,16 +96,22 @@ class RetrieverFactory:
         found = CorpusRetriever(settings.name, corpus, rank, linker)
         if not settings.index:
             return found
-        return IndexRetriever(found, settings.index_tokens, alone=settings.index == "alone")
+        return IndexRetriever(
+            found, settings.index_tokens, alone=settings.index == "alone"
+        )
 
     async def _corpus(self) -> Corpus:
         settings, cache, shown = self.settings, self.cache, self.progress
         source, packages, folder = settings.source, self.packages, self.site_packages
         if settings.content != "written" and source != "llm_doc":
-            raise RetrievalError(f"retrieval.content={settings.content} needs source llm_doc")
+            raise RetrievalError(
+                f"retrieval.content={settings.content} needs source llm_doc"
+            )
         if source == "live":
             if self.open_sandbox is None:
-                raise RetrievalError("retrieval.source=live needs a sandbox to import in")
+                raise RetrievalError(
+                    "retrieval.source=live needs a sandbox to import in"
+                )
             begin = self.open_sandbox
             return await live_corpus(
                 packages, folder, open_sandbox=begin, cache=cache, show_progress=shown
@@ -145,7 +151,9 @@ class RetrieverFactory:
         if mode in {"dense", "hybrid"}:
             from indexes.dense import dense_index  # noqa: PLC0415
 
-            dense = await dense_index(corpus, self._vectors(), show_progress=self.progress)
+            dense = await dense_index(
+                corpus, self._vectors(), show_progress=self.progress
+            )
             scorers.append(dense.scores)
         if mode == "graph":
             vectors = self._vectors()
@@ -157,7 +165,9 @@ class RetrieverFactory:
             from indexes.graph import graph_index  # noqa: PLC0415
 
             graph = await graph_index(corpus, vectors)
-            scorers.append(graph_scorer(graph, self.settings.graph.mode, corpus.documents))
+            scorers.append(
+                graph_scorer(graph, self.settings.graph.mode, corpus.documents)
+            )
         scorer = scorers[0] if len(scorers) == 1 else fused(scorers)
         return per_property(scorer) if self.settings.per_property else scorer
 
@@ -171,16 +181,34 @@ async def _own_corpus(
         given = settings.params
         source: Any = make(**given) if inspect.isclass(make) else partial(make, **given)
         documents: list[Document] = list(source(packages, folder))
-    except (ImportError, LookupError, AttributeError, ValueError, OSError, TypeError) as error:
+    except (
+        ImportError,
+        LookupError,
+        AttributeError,
+        ValueError,
+        OSError,
+        TypeError,
+    ) as error:
         raise RetrievalError(f"retrieval.path={settings.path}: {error}") from error
     if not documents:
         raise RetrievalError(f"retrieval.path={settings.path}: gave no documents")
     for number, document in enumerate(documents):
-        unnamed = {"qualname": f"{settings.name}-{number}", "kind": "chunk", "covers": []}
+        unnamed = {
+            "qualname": f"{settings.name}-{number}",
+            "kind": "chunk",
+            "covers": [],
+        }
         given = {"kind": "document"} if "qualname" in document.metadata else unnamed
-        where = {"id": f"{settings.name}-{number}", "path": "", "package": "", "version": ""}
+        where = {
+            "id": f"{settings.name}-{number}",
+            "path": "",
+            "package": "",
+            "version": "",
+        }
         document.metadata = {**where, **given, **document.metadata}
-    content = json.dumps([[d.page_content, d.metadata] for d in documents], sort_keys=True)
+    content = json.dumps(
+        [[d.page_content, d.metadata] for d in documents], sort_keys=True
+    )
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     name = settings.name.replace(":", "_")
     manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})

@@ -63,12 +63,16 @@ class Query:
 
     def wanted(self, kinds: Kinds) -> frozenset[str]:
         """Gold names: classes and functions only, or methods and properties too."""
-        return frozenset(n for n, kind in self.gold.items() if kinds == "all" or kind in API)
+        return frozenset(
+            n for n, kind in self.gold.items() if kinds == "all" or kind in API
+        )
 
     def hidden(self, kinds: Kinds) -> frozenset[str]:
         """Gold names that do not stand in the text: only these show what retrieval finds."""
         words = set(re.findall(r"\w+", self.text))
-        return frozenset(n for n in self.wanted(kinds) if n.rpartition(".")[2] not in words)
+        return frozenset(
+            n for n in self.wanted(kinds) if n.rpartition(".")[2] not in words
+        )
 
 
 class FileGold:
@@ -84,9 +88,13 @@ class FileGold:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-                self._queries.append(Query(str(row["id"]), str(row["query"]), dict(row["gold"])))
+                self._queries.append(
+                    Query(str(row["id"]), str(row["query"]), dict(row["gold"]))
+                )
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"gold={path}, line {number}: not a query ({error!r})") from None
+                raise UsageError(
+                    f"gold={path}, line {number}: not a query ({error!r})"
+                ) from None
 
     def prompts(self) -> Mapping[str, str]:
         """See :class:`GoldSource`."""
@@ -123,11 +131,17 @@ def benchmark_sources(
     """
     classes = {name: _benchmark(name) for name in benchmarks}
     for key in given:
-        if benchmarks and not any(key in {*made, *asked} for _, made, asked in classes.values()):
-            raise UsageError(f"benchmark.{key}: not known to benchmark={','.join(benchmarks)}")
+        if benchmarks and not any(
+            key in {*made, *asked} for _, made, asked in classes.values()
+        ):
+            raise UsageError(
+                f"benchmark.{key}: not known to benchmark={','.join(benchmarks)}"
+            )
     sources: list[GoldSource] = []
     for name, (make, made, asked) in classes.items():
-        chosen = {key: values for key, values in given.items() if key in {*made, *asked}}
+        chosen = {
+            key: values for key, values in given.items() if key in {*made, *asked}
+        }
         for values in product(*chosen.values()):
             one = dict(zip(chosen, values, strict=True))
             own = {key: one.pop(key) for key in made & one.keys()}
@@ -143,7 +157,9 @@ def _benchmark(name: str) -> tuple[Callable[..., Any], set[str], set[str]]:
     config = {k: v for k, v in Group(name).read("benchmark").items() if k != "defaults"}
     found = load(str(config.pop("_target_", "")), key=f"benchmark={name}: _target_")
     if not hasattr(found, "gold"):
-        raise UsageError(f"benchmark={name}: offers no gold to measure retrieval against")
+        raise UsageError(
+            f"benchmark={name}: offers no gold to measure retrieval against"
+        )
     made, asked = (set(inspect.signature(of).parameters) for of in (found, found.gold))
     return partial(found, **config), made, asked - {"self"}
 
@@ -211,7 +227,9 @@ def recall(found: Sequence[frozenset[str]], gold: frozenset[str], k: int) -> flo
 
 def reciprocal_rank(found: Sequence[frozenset[str]], gold: frozenset[str]) -> float:
     """One over the rank of the first document that covers something of ``gold``, else 0."""
-    return next((1 / rank for rank, names in enumerate(found, start=1) if names & gold), 0.0)
+    return next(
+        (1 / rank for rank, names in enumerate(found, start=1) if names & gold), 0.0
+    )
 
 
 def bootstrap(values: Sequence[float], of: Sequence[float] | None = None) -> Estimate:
@@ -223,14 +241,20 @@ def bootstrap(values: Sequence[float], of: Sequence[float] | None = None) -> Est
     data = np.asarray(values, dtype=float)
     whole = np.ones(data.size) if of is None else np.asarray(of, dtype=float)
     drawn = np.random.default_rng(0).integers(0, data.size, (_RESAMPLES, data.size))
-    low, high = np.quantile(data[drawn].sum(axis=1) / whole[drawn].sum(axis=1), [0.025, 0.975])
+    low, high = np.quantile(
+        data[drawn].sum(axis=1) / whole[drawn].sum(axis=1), [0.025, 0.975]
+    )
     return Estimate(float(data.sum() / whole.sum()), float(low), float(high))
 
 
 def share(found: Sequence[int], of: Sequence[int]) -> Share | None:
     """Part of the names of all queries that was found; ``None`` when there are no names."""
     some = [(f, n) for f, n in zip(found, of, strict=True) if n]
-    return Share(sum(found), sum(of), bootstrap(*zip(*some, strict=True))) if some else None
+    return (
+        Share(sum(found), sum(of), bootstrap(*zip(*some, strict=True)))
+        if some
+        else None
+    )
 
 
 def paired(values: Sequence[float], reference: Sequence[float]) -> Estimate:
@@ -249,7 +273,12 @@ def markdown(rows: Sequence[Recalled]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         name = row.retriever if row.retriever == NAMES else f"`{row.retriever}`"
-        measured = [*row.recall.values(), *row.within.values(), *row.hidden.values(), row.mrr]
+        measured = [
+            *row.recall.values(),
+            *row.within.values(),
+            *row.hidden.values(),
+            row.mrr,
+        ]
         last = "" if row.difference is None else row.difference
         cells = [name, *(each or "none" for each in measured), last]
         lines.append(f"| {' | '.join(map(str, cells))} |")
@@ -262,5 +291,7 @@ def put(document: str, name: str, table: str) -> str:
     before, mark, rest = document.partition(opening)
     _, end, after = rest.partition(closing)
     if not (mark and end):
-        raise UsageError(f"write=: the document has no markers {opening.strip()} ... {closing}")
+        raise UsageError(
+            f"write=: the document has no markers {opening.strip()} ... {closing}"
+        )
     return f"{before}{mark}{table}\n{end}{after}"

@@ -32,7 +32,9 @@ class Linker:
         Other import paths -> qualified names.
     """
 
-    def __init__(self, documents: Sequence[Document], aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self, documents: Sequence[Document], aliases: Mapping[str, str]
+    ) -> None:
         self._aliases = aliases
         self._kinds: dict[str, str] = {}
         self._short: dict[str, set[str]] = {}
@@ -74,7 +76,11 @@ class Linker:
         prose = _FENCE.sub(" ", query)
         for match in _IDENTIFIER.finditer(prose):
             qualname = self.resolve(match.group())
-            if qualname is not None and self._kinds[qualname] in {"class", "function", "method"}:
+            if qualname is not None and self._kinds[qualname] in {
+                "class",
+                "function",
+                "method",
+            }:
                 found.setdefault(qualname)
         return [name for name in found if self._kinds[name] != "module"]
 
@@ -98,7 +104,9 @@ class Linker:
         owner, _, short = wanted.rpartition(".")
         if not owner:
             return set(self._short.get(short, ()))
-        paths = (self._exact(f"{qualname}.{short}") for qualname in self._candidates(owner))
+        paths = (
+            self._exact(f"{qualname}.{short}") for qualname in self._candidates(owner)
+        )
         return {path for path in paths if path is not None}
 
 

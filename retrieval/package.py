@@ -37,7 +37,9 @@ class Terms:
         for position, pairs in enumerate(self._defines):
             for pair in pairs:
                 owners.setdefault(pair, []).append(position)
-        words = Counter(w for document in documents for w in set(tokens(document.page_content)))
+        words = Counter(
+            w for document in documents for w in set(tokens(document.page_content))
+        )
         self._owners = {
             pair: found
             for pair, found in owners.items()

@@ -42,7 +42,9 @@ def fit(documents: Sequence[Document], query: str, budget: int) -> list[Document
     return shorten(documents[:count], query, room // max(1, count))
 
 
-def shorten(documents: Sequence[Document], query: str, characters: int | None) -> list[Document]:
+def shorten(
+    documents: Sequence[Document], query: str, characters: int | None
+) -> list[Document]:
     """Documents of ``characters`` on average, condensed to what a query asks about.
 
     The n-th has room for one n-th of what the first has; what short ones leave goes to the
@@ -60,7 +62,9 @@ def shorten(documents: Sequence[Document], query: str, characters: int | None) -
         sizes[rank - 1] = min(sizes[rank - 1], int(share))
         left -= sizes[rank - 1]
         del weights[rank]
-    return [condense(one, wanted, room) for one, room in zip(documents, sizes, strict=True)]
+    return [
+        condense(one, wanted, room) for one, room in zip(documents, sizes, strict=True)
+    ]
 
 
 def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
@@ -77,7 +81,13 @@ def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
     lines = facts.split("\n")
     members = [i for i, line in enumerate(lines) if line.startswith("  ")]
     if rule and members:
-        frame = len(facts) - sum(len(lines[i]) + 1 for i in members) + len(rule) + len(_BY_NAME) + 1
+        frame = (
+            len(facts)
+            - sum(len(lines[i]) + 1 for i in members)
+            + len(rule)
+            + len(_BY_NAME)
+            + 1
+        )
         frame += min(len(text), room // 4)
         facts = _with_members(lines, members, wanted, room - frame)
         content = f"{facts}{rule}{text}"
@@ -86,7 +96,9 @@ def condense(document: Document, wanted: frozenset[str], room: int) -> Document:
     return document.model_copy(update={"page_content": content})
 
 
-def _with_members(lines: list[str], members: list[int], wanted: frozenset[str], room: int) -> str:
+def _with_members(
+    lines: list[str], members: list[int], wanted: frozenset[str], room: int
+) -> str:
     """The facts with the member lines that matter, the others as they are called."""
     forms = {i: _forms(lines[i]) for i in members}
     left = room - sum(len(names) + 2 for names, *_ in forms.values())
@@ -142,9 +154,13 @@ def _cut(content: str, room: int) -> str:
 
 def request(question: str, documents: Sequence[Document], most: int) -> str:
     """The text that asks for the numbers of the ``most`` useful documents, counted from 1."""
-    listed = "\n".join(f"{n}. {summary(document)}" for n, document in enumerate(documents, 1))
+    listed = "\n".join(
+        f"{n}. {summary(document)}" for n, document in enumerate(documents, 1)
+    )
     given = f"<question>\n{question.strip()}\n</question>"
-    return f"{given}\n\n<candidates>\n{listed}\n</candidates>\n\n{TASK.format(most=most)}"
+    return (
+        f"{given}\n\n<candidates>\n{listed}\n</candidates>\n\n{TASK.format(most=most)}"
+    )
 
 
 def read_order(reply: str, count: int) -> list[int]:

@@ -53,7 +53,9 @@ class CorpusRetriever(Retriever):
     async def named(self, query: str, *, k: int) -> Sequence[Document]:
         """The first ``k`` documents of the symbols that a query names, in order of appearance."""
         names = self._linker.named(query)
-        return [self._by_qualname[name] for name in names if name in self._by_qualname][:k]
+        return [self._by_qualname[name] for name in names if name in self._by_qualname][
+            :k
+        ]
 
 
 class IndexRetriever(Retriever):
@@ -75,7 +77,9 @@ class IndexRetriever(Retriever):
     def __init__(self, base: CorpusRetriever, tokens: int, *, alone: bool) -> None:
         self.name, self.corpus = base.name, base.corpus
         self._base, self._room, self._alone = base, tokens * CHARACTERS_PER_TOKEN, alone
-        self._place = {str(d.metadata["qualname"]): n for n, d in enumerate(self.corpus.documents)}
+        self._place = {
+            str(d.metadata["qualname"]): n for n, d in enumerate(self.corpus.documents)
+        }
 
     async def search(self, query: str, *, k: int) -> Sequence[Document]:
         """The map, then the ``k`` best documents; see :meth:`CorpusRetriever.search`."""
@@ -102,15 +106,23 @@ class IndexRetriever(Retriever):
             lines[name], left = line, left - size
             homes.add(home)
         parts, last = [], ""
-        for name in sorted(lines, key=lambda name: (name.rpartition(".")[0], self._place[name])):
+        for name in sorted(
+            lines, key=lambda name: (name.rpartition(".")[0], self._place[name])
+        ):
             home = name.rpartition(".")[0]
             parts += [f"{home}:"] if home != last else []
             parts.append(lines[name])
             last = home
         packages = self.corpus.manifest.packages
-        about = {"id": f"{MAP}:{len(lines)}", "qualname": f"index of {', '.join(packages)}",
-                 "kind": MAP, "path": "", "version": "", "score": 1.0,
-                 "covers": list(lines)}  # fmt: skip
+        about = {
+            "id": f"{MAP}:{len(lines)}",
+            "qualname": f"index of {', '.join(packages)}",
+            "kind": MAP,
+            "path": "",
+            "version": "",
+            "score": 1.0,
+            "covers": list(lines),
+        }
         return Document("\n".join(parts), metadata=about)
 
 
@@ -118,7 +130,9 @@ def _line(document: Document) -> str:
     """Name and signature, what it is, and what is said of its result."""
     meta, sections = document.metadata, document.metadata.get("sections") or {}
     short = str(meta["qualname"]).rpartition(".")[2]
-    what = " ".join((sections.get("What it does") or next(iter(sections.values()), "")).split())
+    what = " ".join(
+        (sections.get("What it does") or next(iter(sections.values()), "")).split()
+    )
     result = " ".join(sections.get("Returns", "").split())[:_UNIT]
     unit = f" ({result})" if " " in result else ""
     return f"{meta.get('signature') or short}: {what[:_LINE]}{unit}"

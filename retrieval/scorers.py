@@ -20,7 +20,9 @@ Ranking = list[tuple[int, float]]
 
 _GRAPH_DEPTH = 40  # entities and relations asked for, as published
 DEPTH = 100  # documents of a ranking that count in a fusion
-_RRF_CONSTANT = 60  # Cormack, Clarke and Buettcher (2009): how slowly a rank's weight falls
+_RRF_CONSTANT = (
+    60  # Cormack, Clarke and Buettcher (2009): how slowly a rank's weight falls
+)
 _PROPERTY = re.compile(r"^[ \t]*[-*][ \t]+`[A-Za-z_]\w*`[ \t]*:.*$", re.MULTILINE)
 
 
@@ -30,7 +32,9 @@ Ranker = Callable[[str, int], Awaitable[Ranking]]
 """At most so many positions in one corpus for a query, best first."""
 
 
-def graph_scorer(index: GraphIndex, mode: GraphMode, documents: Sequence[Document]) -> Scorer:
+def graph_scorer(
+    index: GraphIndex, mode: GraphMode, documents: Sequence[Document]
+) -> Scorer:
     """Reciprocal ranks of what a graph returns, fused: entities, ends of relations and chunks."""
 
     async def scores(query: str) -> Scores:

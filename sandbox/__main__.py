@@ -47,7 +47,9 @@ class Selftest(SandboxConfig):
 def _install(_: Nothing) -> int:
     """Install bubblewrap where no engine answers and it is missing."""
     with console.status("looking for Docker, podman, bubblewrap"):
-        works = [f"isolation by {name} works, nothing to install" for name in available()]
+        works = [
+            f"isolation by {name} works, nothing to install" for name in available()
+        ]
         console.print(works[0] if works else install_bubblewrap())
     return 0
 
@@ -57,13 +59,19 @@ def install_bubblewrap() -> str:
     if shutil.which("bwrap"):
         raise SandboxError(str(bubblewrap.problem()))
     if sys.platform != "linux":
-        raise SandboxError("install and start Docker (https://docs.docker.com/get-docker/)")
+        raise SandboxError(
+            "install and start Docker (https://docs.docker.com/get-docker/)"
+        )
     manager = next((name for name in MACHINE["managers"] if shutil.which(name)), None)
     if manager is None:
-        raise SandboxError("no known package manager; install bubblewrap, Docker or podman")
+        raise SandboxError(
+            "no known package manager; install bubblewrap, Docker or podman"
+        )
     line = f"{manager} {MACHINE['managers'][manager]}"
     rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    if rights and (shutil.which("sudo") is None or _execute([*rights, "true"]).returncode != 0):
+    if rights and (
+        shutil.which("sudo") is None or _execute([*rights, "true"]).returncode != 0
+    ):
         raise SandboxError(f"bubblewrap is missing; run this once: sudo {line}")
     if manager == "apt-get":  # stale package lists on a fresh machine
         _execute([*rights, manager, "update"])
@@ -77,7 +85,9 @@ def install_bubblewrap() -> str:
 
 
 def _execute(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return environments.execute(command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+    return environments.execute(
+        command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    )
 
 
 async def selftest(config: SandboxConfig) -> dict[str, Any]:
@@ -86,13 +96,17 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
     The report has ``backend``, ``env``, ``machine``, ``ok`` and ``checks``: a list of ``{name, ok,
     meaning, reason}``.
     """
-    config = LIMITS.model_copy(update=config.model_dump(include={"backend", "env", "options"}))
+    config = LIMITS.model_copy(
+        update=config.model_dump(include={"backend", "env", "options"})
+    )
     if config.backend == "unsafe":
         raise SandboxError("sandbox=unsafe has no controls to test")
     checks: list[dict[str, Any]] = []
 
     def note(name: str, meaning: str, reason: str | None) -> None:
-        checks.append({"name": name, "ok": reason is None, "meaning": meaning, "reason": reason})
+        checks.append(
+            {"name": name, "ok": reason is None, "meaning": meaning, "reason": reason}
+        )
 
     async with get_sandbox(config) as sandbox:
         found = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
@@ -104,8 +118,14 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
             if "before" in trial:
                 await sandbox.run(trial["before"], "", timeout=10)
             code, seconds = trial["code"], trial.get("seconds", 30)
-            done = await sandbox.run(code, "f" if "def f" in code else "", timeout=seconds)
-            reason = None if done.outcome == trial["ends"] else f"{done.outcome}: {done.error}"
+            done = await sandbox.run(
+                code, "f" if "def f" in code else "", timeout=seconds
+            )
+            reason = (
+                None
+                if done.outcome == trial["ends"]
+                else f"{done.outcome}: {done.error}"
+            )
             meaning = trial.get("meaning", f"ends as {trial['ends']}")
             if name == "memory":
                 meaning += COUNTED if sandbox.memory_counted else WATCHED
@@ -152,7 +172,11 @@ async def _selftest(config: Selftest) -> int:
     for column in ("control", "holds", "what it means"):
         table.add_column(column)
     for check in report["checks"]:
-        held = "[green]yes[/]" if check["ok"] else f"[red]NO[/]: {escape(str(check['reason']))}"
+        held = (
+            "[green]yes[/]"
+            if check["ok"]
+            else f"[red]NO[/]: {escape(str(check['reason']))}"
+        )
         table.add_row(check["name"], held, check["meaning"])
     Console().print(table)
     return 0 if report["ok"] else 1
@@ -162,9 +186,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (see `matsmith.core.command`)."""
     program = "python -m sandbox"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "install": Command(f"{program} install", "Make isolation work here.", Nothing, _install),
-        "build": Command(f"{program} build", "Make an environment and its image.", Build, _build),
-        "selftest": Command(f"{program} selftest", "Try every control.", Selftest, _selftest),
+        "install": Command(
+            f"{program} install", "Make isolation work here.", Nothing, _install
+        ),
+        "build": Command(
+            f"{program} build", "Make an environment and its image.", Build, _build
+        ),
+        "selftest": Command(
+            f"{program} selftest", "Try every control.", Selftest, _selftest
+        ),
     }
     return run_one_of(program, str(__doc__), commands, arguments)
 

@@ -73,7 +73,9 @@ class Execution:
     """One run of untrusted code. What it hands over is as untrusted (`sandbox.inside.tagged`)."""
 
     outcome: Outcome
-    result: Any = None  # of the entry function, decoded (`sandbox.inside.tagged`), if ``ok``
+    result: Any = (
+        None  # of the entry function, decoded (`sandbox.inside.tagged`), if ``ok``
+    )
     payload: str | None = None  # the tagged JSON of it
     stdout: str = ""  # cut at 64 KB, as is stderr
     stderr: str = ""
@@ -83,7 +85,9 @@ class Execution:
     cpu_seconds: float | None = None  # of all its processes
     #: Exceptions that ended in an ``except`` of the code, each once, in order of first appearance.
     caught: tuple[Caught, ...] = ()
-    files: tuple[Written, ...] = ()  # left in ``out``, where that was asked for, if ``ok``
+    files: tuple[
+        Written, ...
+    ] = ()  # left in ``out``, where that was asked for, if ``ok``
     left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
@@ -164,16 +168,24 @@ class Sandbox(ABC):
 class SandboxConfig(BaseModel, extra="forbid", frozen=True):
     """What a user can set (``conf/sandbox/*.yaml``)."""
 
-    backend: str = Field("auto", description="auto, docker, podman, bubblewrap or unsafe")
+    backend: str = Field(
+        "auto", description="auto, docker, podman, bubblewrap or unsafe"
+    )
     env: str = Field("live", description="a name of sandbox/envs, or ./FOLDER")
     workers: PositiveInt = Field(2, description="warm workers")
-    timeout: PositiveFloat = Field(60.0, description="seconds of processor time per execution")
-    wall_factor: NonNegativeFloat = Field(4.0, description="wall time: factor * timeout + seconds")
+    timeout: PositiveFloat = Field(
+        60.0, description="seconds of processor time per execution"
+    )
+    wall_factor: NonNegativeFloat = Field(
+        4.0, description="wall time: factor * timeout + seconds"
+    )
     wall_seconds: NonNegativeFloat = Field(30.0, description="see wall_factor")
     memory_mb: PositiveInt = Field(2048, description="memory of one execution")
     max_processes: PositiveInt = Field(64, description="processes of one execution")
     disk_mb: PositiveInt = Field(64, description="scratch space of one execution")
-    options: Mapping[str, Any] = Field(default_factory=dict, description="for the backend")
+    options: Mapping[str, Any] = Field(
+        default_factory=dict, description="for the backend"
+    )
 
     def wall(self, timeout: float) -> float:
         """Seconds of wall time for a run that may use ``timeout`` seconds of processor time."""

@@ -49,7 +49,9 @@ WARNING = (
     " and outlive its timeout. Use it only for code that you trust."
 )
 BYTECODE = ".bytecode"
-COMPILE_SECONDS = 300.0  # for one share; what is not compiled by then is compiled when imported
+COMPILE_SECONDS = (
+    300.0  # for one share; what is not compiled by then is compiled when imported
+)
 SHARE = 50  # modules that are compiled together: a result has at most 16 MB
 COMPILER = """\
 import py_compile
@@ -76,7 +78,9 @@ def child_environment(config: SandboxConfig) -> dict[str, str]:
 class ProcessChannel(Channel):
     """A channel to a process of this machine."""
 
-    def __init__(self, process: asyncio.subprocess.Process, after: Callable[[], object]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, after: Callable[[], object]
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -86,15 +90,23 @@ class ProcessChannel(Channel):
 
     @classmethod
     async def open(
-        cls, command: Sequence[str], environment: dict[str, str], folder: Path,
+        cls,
+        command: Sequence[str],
+        environment: dict[str, str],
+        folder: Path,
         after: Callable[[], object],
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Start ``command`` in a process group of its own; ``after`` it has ended, clean up."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder,
+            *command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=environment,
+            cwd=folder,
             start_new_session=True,
-        )  # fmt: skip
+        )
         return cls(process, after)
 
     async def _follow(self, stream: asyncio.StreamReader) -> None:
@@ -137,7 +149,11 @@ class Bubblewrap:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
         root, me = os.geteuid() == 0, os.getpid()
         hidden = list(map(str, sources))
-        shown = [f"{launcher.PLACE}/{index}" for index in range(len(hidden))] if root else hidden
+        shown = (
+            [f"{launcher.PLACE}/{index}" for index in range(len(hidden))]
+            if root
+            else hidden
+        )
         command = [*self._command(environment, shown), *SERVE]
         if root or group:
             order = json.dumps([me, FIRST_USER + me, str(group or ""), hidden, command])
@@ -149,13 +165,17 @@ class Bubblewrap:
             "own": environments.IN_FRONT if environment.own else "",
         }
 
-    def prepare(self, *, say: Callable[[str], None] = lambda _: None) -> environments.Environment:
+    def prepare(
+        self, *, say: Callable[[str], None] = lambda _: None
+    ) -> environments.Environment:
         """Build the environment and compile its packages, unless that is done."""
         environment = environments.build(self._config.env, say=say)
         precompile(environment, Bubblewrap(self._config, environment))
         return environment
 
-    def _command(self, environment: environments.Environment, shown: list[str]) -> list[str]:
+    def _command(
+        self, environment: environments.Environment, shown: list[str]
+    ) -> list[str]:
         command = [shutil.which("bwrap") or "bwrap", *CONFINEMENT["bubblewrap"]]
         for name in CONFINEMENT["shown"]:
             path = Path(name)
@@ -168,20 +188,43 @@ class Bubblewrap:
         for source, place in zip(shown[1:], places, strict=False):
             command += ["--ro-bind", source, place]
         # The base's own packages are not part of the environment: something empty covers them.
-        for folder in (f"lib/{environment.python}/site-packages", "lib/python3/dist-packages"):
+        for folder in (
+            f"lib/{environment.python}/site-packages",
+            "lib/python3/dist-packages",
+        ):
             if (environment.prefix / folder).is_dir():
                 place = f"{environment.base}/{folder}"
                 command += ["--tmpfs", place, "--remount-ro", place]
-        command += ["--ro-bind", f"{shown[0]}/lib", "/env/lib", "--symlink", "lib", "/env/lib64"]
+        command += [
+            "--ro-bind",
+            f"{shown[0]}/lib",
+            "/env/lib",
+            "--symlink",
+            "lib",
+            "/env/lib64",
+        ]
         command += ["--ro-bind", f"{shown[0]}/{environments.INSIDE}", "/env/pyvenv.cfg"]
-        command += ["--symlink", f"{environment.base}/bin/{environment.python}", "/env/bin/python"]
+        command += [
+            "--symlink",
+            f"{environment.base}/bin/{environment.python}",
+            "/env/bin/python",
+        ]
         for name in (environment.python, "python3"):
             command += ["--symlink", "python", f"/env/bin/{name}"]
         for device in CONFINEMENT["devices"]:
             command += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
         for target, link in CONFINEMENT["links"].items():
             command += ["--symlink", link, f"/dev/{target}"]
-        command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dir", "/dev/shm", "--dir", "/inputs"]  # noqa: S108
+        command += [
+            "--proc",
+            "/proc",
+            "--tmpfs",
+            "/tmp",
+            "--dir",
+            "/dev/shm",
+            "--dir",
+            "/inputs",
+        ]
         command += ["--remount-ro", "/"]
         variables = dict(child_environment(self._config))
         if any(environment.prefix.glob("lib/libpython3*.so*")):
@@ -228,7 +271,13 @@ def precompile(environment: environments.Environment, backend: Backend) -> None:
     it runs as an answer does, and hands the bytes over; the host only writes them beside the
     sources, unread.
     """
-    places = [(environment.folder, environment.packages.parent, f"/env/lib/{environment.python}")]
+    places = [
+        (
+            environment.folder,
+            environment.packages.parent,
+            f"/env/lib/{environment.python}",
+        )
+    ]
     if environment.own is not None and os.access(environment.own, os.W_OK):
         kept = environment.own / "__pycache__"  # replaced with the packages
         kept.mkdir(exist_ok=True)
@@ -240,8 +289,13 @@ def precompile(environment: environments.Environment, backend: Backend) -> None:
         with FileLock(stamp.with_suffix(".lock")):
             if not stamp.exists():
                 found = sorted(root.rglob("*.py"))
-                log.info("compiling %d modules of %s, once", len(found), environment.name)
-                sources = {f"{inside}/{path.relative_to(root).as_posix()}": path for path in found}
+                log.info(
+                    "compiling %d modules of %s, once", len(found), environment.name
+                )
+                sources = {
+                    f"{inside}/{path.relative_to(root).as_posix()}": path
+                    for path in found
+                }
                 asyncio.run(_compile(sources, environment.python, backend))
                 stamp.touch()
 
@@ -261,7 +315,9 @@ async def _compile(sources: Mapping[str, Path], python: str, backend: Backend) -
     wanted, count = list(sources), len(sources) // SHARE + 1
     config = SandboxConfig(workers=os.cpu_count() or 1)
     async with PooledSandbox(backend, config, "") as sandbox:
-        await asyncio.gather(*(compile_share(wanted[start::count]) for start in range(count)))
+        await asyncio.gather(
+            *(compile_share(wanted[start::count]) for start in range(count))
+        )
 
 
 def _write(target: Path, data: bytes) -> None:
@@ -283,7 +339,16 @@ def problem() -> str | None:
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap is not installed (`python -m sandbox install` does it)"
-    command = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    command = [
+        program,
+        "--unshare-all",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "true",
+    ]
     try:
         tried = environments.execute(command, timeout=30, env={"PATH": "/usr/bin:/bin"})
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -322,7 +387,9 @@ def make_cgroup(limit: int, parent: str | None = None) -> Path | None:
         with contextlib.suppress(OSError):
             if all((group / name).exists() for name in Cgroup.FILES[0]):
                 (group / "memory.max").write_text(str(limit))
-                if (swap := group / "memory.swap.max").exists():  # not where swap is not counted
+                if (
+                    swap := group / "memory.swap.max"
+                ).exists():  # not where swap is not counted
                     swap.write_text("0")
                 return group
         remove_cgroup(group)
@@ -349,6 +416,10 @@ def _place() -> Path | None:
         with contextlib.suppress(OSError):
             handed = (folder / "cgroup.subtree_control").read_text().split()
             mine = user in {0, folder.stat().st_uid}
-            if "memory" in handed and mine and os.access(folder / "cgroup.procs", os.W_OK):
+            if (
+                "memory" in handed
+                and mine
+                and os.access(folder / "cgroup.procs", os.W_OK)
+            ):
                 return folder
     return None

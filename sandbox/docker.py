@@ -70,12 +70,16 @@ def find(name: str) -> Engine | None:
     # None: DOCKER_HOST (which may point at podman), the context in use, or the usual socket.
     for address in (*own, None) if name == "podman" else (None,):
         try:
-            connect = partial(docker.DockerClient, address) if address else docker.from_env
+            connect = (
+                partial(docker.DockerClient, address) if address else docker.from_env
+            )
             client = connect(timeout=PING_SECONDS)
             parts = client.version().get("Components") or []
         except _ERRORS:
             continue
-        if any("Podman" in part.get("Name", "") for part in parts) == (name == "podman"):
+        if any("Podman" in part.get("Name", "") for part in parts) == (
+            name == "podman"
+        ):
             client.api.timeout = CALL_SECONDS
             return Engine(name, client)
         client.close()
@@ -104,7 +108,9 @@ def exists(engine: Engine, env: str) -> bool:
     except docker.errors.ImageNotFound:
         return False
     except _ERRORS as error:
-        raise SandboxError(f"{engine.name} does not tell its images: {error}") from error
+        raise SandboxError(
+            f"{engine.name} does not tell its images: {error}"
+        ) from error
     return True
 
 
@@ -126,10 +132,18 @@ def build(
         write_context(env, Path(folder))
         try:
             for event in engine.client.api.build(
-                path=folder, tag=name, buildargs=arguments, rm=True, forcerm=True,
-                network_mode="host", decode=True, timeout=BUILD_SECONDS,
-            ):  # fmt: skip
-                line = next((str(event[key]).strip() for key in _SAID if key in event), "")
+                path=folder,
+                tag=name,
+                buildargs=arguments,
+                rm=True,
+                forcerm=True,
+                network_mode="host",
+                decode=True,
+                timeout=BUILD_SECONDS,
+            ):
+                line = next(
+                    (str(event[key]).strip() for key in _SAID if key in event), ""
+                )
                 log.append(line)
                 if line.upper().startswith("STEP"):
                     say(line)
@@ -150,8 +164,14 @@ def _base(env: str) -> str:
 
 def write_context(env: str, folder: Path) -> None:
     """Write what a build sees: the Dockerfile, the lock file, its wheels, certificates."""
-    given = [os.environ[key] for key in CERTIFICATES if Path(os.environ.get(key, "")).is_file()]
-    (folder / "certificates.pem").write_bytes(Path(given[0]).read_bytes() if given else b"")
+    given = [
+        os.environ[key]
+        for key in CERTIFICATES
+        if Path(os.environ.get(key, "")).is_file()
+    ]
+    (folder / "certificates.pem").write_bytes(
+        Path(given[0]).read_bytes() if given else b""
+    )
     shutil.copy(DOCKERFILE, folder)
     environments.copy_lock(env, folder)
 
@@ -160,9 +180,11 @@ class ContainerChannel(Channel):
     """The attached streams of a container; stdout and stderr come multiplexed."""
 
     def __init__(
-        self, container: Container, attached: Any,
+        self,
+        container: Container,
+        attached: Any,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(*streams)
         self.container = container
         self._attached = attached  # closes the connection when it is collected
@@ -212,8 +234,12 @@ class Docker:
         self._engine = engine
         self._config = config
         self.tier = engine.name
-        if self.tier == "podman" and config.options.get("runtime"):  # its socket would ignore it
-            raise SandboxError("podman takes its runtime from containers.conf, not from options")
+        if self.tier == "podman" and config.options.get(
+            "runtime"
+        ):  # its socket would ignore it
+            raise SandboxError(
+                "podman takes its runtime from containers.conf, not from options"
+            )
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
@@ -222,7 +248,9 @@ class Docker:
             own = await asyncio.to_thread(environments.own_packages, self._config.env)
             container, attached = await asyncio.to_thread(self._start, image, own)
         except _ERRORS as error:
-            raise SandboxError(f"{self.tier} could not start a container: {error}") from error
+            raise SandboxError(
+                f"{self.tier} could not start a container: {error}"
+            ) from error
         connection: socket.socket = attached._sock
         connection.setblocking(False)
         streams = await asyncio.open_connection(sock=connection)
@@ -256,7 +284,9 @@ class Docker:
         memory = (config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         private = "rw,noexec,nosuid,nodev"
         scratch = f"{private},size={config.disk_mb}m,mode=1777"
-        if self.tier == "docker":  # podman knows no nr_inodes: there, the memory limit bounds them
+        if (
+            self.tier == "docker"
+        ):  # podman knows no nr_inodes: there, the memory limit bounds them
             scratch += ",nr_inodes=4096"
         tmpfs = {
             "/tmp": scratch,  # noqa: S108
@@ -272,13 +302,17 @@ class Docker:
             "labels": {LABEL: str(os.getpid())},
             "environment": child_environment(config),
             # z: a label that containers may read, where SELinux asks for one
-            "volumes": {str(own): {"bind": environments.IN_FRONT, "mode": "ro,z"}} if own else {},
+            "volumes": {str(own): {"bind": environments.IN_FRONT, "mode": "ro,z"}}
+            if own
+            else {},
             "pids_limit": config.max_processes + 16,
             "mem_limit": memory,
             "memswap_limit": memory,
             "nano_cpus": int(float(config.options.get("cpus", 2)) * 1e9),
             "tmpfs": tmpfs,
-            "ulimits": [Ulimit(name=name, soft=n, hard=n) for name, n in ulimits.items()],
+            "ulimits": [
+                Ulimit(name=name, soft=n, hard=n) for name, n in ulimits.items()
+            ],
             "log_config": LogConfig(type="none"),
             "runtime": config.options.get("runtime"),
         }

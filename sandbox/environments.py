@@ -49,7 +49,9 @@ CURRENT = "{}.{}".format(*sys.version_info)
 OWN = "own files"
 COMPILED = "__pycache__"
 #: What lies in a project's folder and is none of its sources.
-unwanted = shutil.ignore_patterns(".git", ".venv", "venv", "build", "dist", "*.egg-info", COMPILED)
+unwanted = shutil.ignore_patterns(
+    ".git", ".venv", "venv", "build", "dist", "*.egg-info", COMPILED
+)
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 _PIN = re.compile(r"([A-Za-z0-9][\w.-]*)\s*==")
 _WHEEL = re.compile(r"([A-Za-z0-9][\w.-]*\s*@\s*)?\S+\.whl(\s|$)")
@@ -99,7 +101,11 @@ def cache_folder() -> Path:
     mode.
     """
     chosen = os.environ.get("MATSMITH_CACHE")
-    folder = Path(chosen or user_cache_path("matsmith", appauthor=False)).expanduser().resolve()
+    folder = (
+        Path(chosen or user_cache_path("matsmith", appauthor=False))
+        .expanduser()
+        .resolve()
+    )
     with contextlib.suppress(OSError):  # whoever writes there says why that cannot be
         if not folder.exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,7 +126,9 @@ def files(packages: Path) -> Iterator[Path]:
         paths = [Path(place, name) for name in (*folders, *sorted(files))]
         for path in (packages, *paths):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                raise SandboxError(f"{printable(path)}: only files and folders, no links")
+                raise SandboxError(
+                    f"{printable(path)}: only files and folders, no links"
+                )
         yield from filter(Path.is_file, paths)
 
 
@@ -199,7 +207,10 @@ def folder(name: str) -> Path:
         place = found.packages.parent
         content = f"{folder(found.base)}\0{found.packages}\0{found.digest}".encode()
     else:
-        place, content = lock.parent, lock.read_bytes() + (wanted_python(name) or CURRENT).encode()
+        place, content = (
+            lock.parent,
+            lock.read_bytes() + (wanted_python(name) or CURRENT).encode(),
+        )
     key = hashlib.sha256(content).hexdigest()[:12]
     # The same packages under another name, in another folder, are not installed again.
     built = (s.parent for s in (cache_folder() / "envs").glob(f"*-{key}/{STAMP}"))
@@ -217,14 +228,20 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         # The Python that it was made from may be gone.
         if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
             shutil.rmtree(target, ignore_errors=True)
-            facts = _link(found, base, target) if found and base else _install(name, target, say)
+            facts = (
+                _link(found, base, target)
+                if found and base
+                else _install(name, target, say)
+            )
             facts["packages"] = _distributions(target) | facts["packages"]
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
             unfinished.rename(stamp)  # last: a half-built environment has no stamp
     if found is not None and base is not None:
         return replace(base, name=name, own=found.packages)
-    return Environment(name, target, Path(facts["prefix"]), facts["base"], facts["python"])
+    return Environment(
+        name, target, Path(facts["prefix"]), facts["base"], facts["python"]
+    )
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -245,7 +262,9 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, A
     interpreter = sys.executable if wanted in {None, CURRENT} else str(wanted)
     make = ["venv", "--quiet", "--no-project", "--python", interpreter, str(target)]
     uv(make, hint=hint if wanted else "")
-    home = re.findall("^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE)[0]
+    home = re.findall(
+        "^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE
+    )[0]
     prefix, python = str(Path(home).parent), next(target.glob("lib/python3*")).name
     say("installing the pinned packages")
     install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
@@ -263,7 +282,9 @@ def copy_lock(name: str, folder: Path) -> None:
     """Copy what an installer is given: the lock file, and the wheels that it names beside it."""
     lock = lock_file(name)
     shutil.copy(lock, folder)
-    for wheel in sorted((lock.parent / "wheels").glob("*.whl")):  # no other file, no folder
+    for wheel in sorted(
+        (lock.parent / "wheels").glob("*.whl")
+    ):  # no other file, no folder
         (folder / "wheels").mkdir(exist_ok=True)
         shutil.copy(wheel, folder / "wheels")
 
@@ -330,7 +351,11 @@ def build_options(name: str) -> list[str]:
 
 
 def uv(
-    arguments: list[str], folder: Path | None = None, *, hint: str = "", **variables: str
+    arguments: list[str],
+    folder: Path | None = None,
+    *,
+    hint: str = "",
+    **variables: str,
 ) -> None:
     """Run uv in a folder; raises :class:`SandboxError` with the end of what it said."""
     known = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
@@ -344,7 +369,9 @@ def uv(
 
 def execute(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a fixed program to its end, and take what it writes; see `subprocess.run`."""
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # noqa: S603
+    return subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, check=False, **options
+    )
 
 
 def site_packages(name: str) -> Path:
@@ -365,12 +392,16 @@ def installed_versions(name: str) -> Mapping[str, str]:
     An overlay also has ``OWN``: the digest of its own files, which need not carry a version.
     """
     build(name)
-    packages: dict[str, str] = json.loads((folder(name) / STAMP).read_text())["packages"]
+    packages: dict[str, str] = json.loads((folder(name) / STAMP).read_text())[
+        "packages"
+    ]
     return packages
 
 
 def _distributions(target: Path) -> dict[str, str]:
     site = next(target.glob("lib/python3*/site-packages"))
     found = importlib.metadata.distributions(path=[str(site)])
-    pairs = ((re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found)
+    pairs = (
+        (re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found
+    )
     return dict(sorted(pairs))

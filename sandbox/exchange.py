@@ -48,10 +48,18 @@ class Inputs:
         """Read a file, or a folder with everything below it; no links out of it."""
         root, shown = source.resolve(), printable(source)
         if not root.exists():
-            raise SandboxError(f"input {shown} does not exist; check the mounts of the question")
+            raise SandboxError(
+                f"input {shown} does not exist; check the mounts of the question"
+            )
         if not root.is_file() and not root.is_dir():
-            raise SandboxError(f"input {shown} is neither a file nor a folder; copy what it gives")
-        paths = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
+            raise SandboxError(
+                f"input {shown} is neither a file nor a folder; copy what it gives"
+            )
+        paths = (
+            [root]
+            if root.is_file()
+            else sorted(p for p in root.rglob("*") if p.is_file())
+        )
         if not paths:
             raise SandboxError(f"input {shown} is a folder without files; leave it out")
         large = SandboxError(
@@ -61,13 +69,17 @@ class Inputs:
         for path in paths:
             if not path.resolve().is_relative_to(root):
                 link = printable(path)
-                raise SandboxError(f"input {link} is a link out of {shown}; copy the file instead")
+                raise SandboxError(
+                    f"input {link} is a link out of {shown}; copy the file instead"
+                )
         if sum(path.stat().st_size for path in paths) > INPUTS_LIMIT:
             raise large
         files: list[tuple[str, bytes]] = []
         digest, room = hashlib.sha256(), INPUTS_LIMIT
         for path in paths:
-            with path.open("rb") as file:  # it may have grown, or be of those that have no size
+            with path.open(
+                "rb"
+            ) as file:  # it may have grown, or be of those that have no size
                 data = file.read(room + 1)
             room -= len(data)
             if room < 0:
@@ -80,7 +92,11 @@ class Inputs:
 
 def signature(source: Path) -> object:
     """Changes when a file of a mount changes: names, sizes, times."""
-    stats = [(path, path.stat()) for path in (source, *sorted(source.rglob("*"))) if path.exists()]
+    stats = [
+        (path, path.stat())
+        for path in (source, *sorted(source.rglob("*")))
+        if path.exists()
+    ]
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
@@ -90,8 +106,15 @@ def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str
     own = {"main.py", *([OUT] if collect else [])}
     for mount in mounts:
         path = PurePosixPath(mount.target)
-        plain = mount.target.isprintable() and path.parts  # it stands in prompts and on terminals
-        if not plain or path.is_absolute() or ".." in path.parts or path.parts[0] in own:
+        plain = (
+            mount.target.isprintable() and path.parts
+        )  # it stands in prompts and on terminals
+        if (
+            not plain
+            or path.is_absolute()
+            or ".." in path.parts
+            or path.parts[0] in own
+        ):
             raise ValueError(
                 f"mount target {mount.target!r} must be relative, without '..' and signs that"
                 f" cannot be printed, and not {' or '.join(sorted(own))}"
@@ -99,7 +122,9 @@ def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str
         targets.append(path)
     for one, two in itertools.permutations(targets, 2):
         if two.is_relative_to(one):
-            raise ValueError(f"mount target {str(two)!r} lies in {str(one)!r}; mount it elsewhere")
+            raise ValueError(
+                f"mount target {str(two)!r} lies in {str(one)!r}; mount it elsewhere"
+            )
     return [path.as_posix() for path in targets]
 
 
@@ -133,7 +158,9 @@ def read_report(
     start = 0
     for item in files:
         match item:
-            case [str(name), int(size)] if type(size) is int and 0 <= size <= len(body) - start:
+            case [str(name), int(size)] if (
+                type(size) is int and 0 <= size <= len(body) - start
+            ):
                 data, start = body[start : start + size], start + size
             case _:
                 raise ValueError("no file")
@@ -154,7 +181,9 @@ def read_report(
 def _caught(item: object) -> Caught:
     match item:
         case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
-            return Caught(valid(name[:MAX_MESSAGE]), valid(said[:MAX_MESSAGE]), int(line))
+            return Caught(
+                valid(name[:MAX_MESSAGE]), valid(said[:MAX_MESSAGE]), int(line)
+            )
     raise ValueError("no caught exception")
 
 

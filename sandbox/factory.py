@@ -35,7 +35,9 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
     """
     config = config or SandboxConfig()
     chosen = config.options.get("warmup", True)
-    warmup = str(chosen or "") if chosen is not True else environments.warmup(config.env)
+    warmup = (
+        str(chosen or "") if chosen is not True else environments.warmup(config.env)
+    )
     return PooledSandbox(_backend(config), config, warmup)
 
 
@@ -50,7 +52,9 @@ def engines() -> list[Engine]:
     runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
     folders = ("/var/run", "/run/podman", f"{runtime}/podman")
     places = [Path(folder, f"{kind}.sock") for folder in folders for kind in ENGINES]
-    places += [Path(os.environ.get("DOCKER_CONFIG", Path.home() / ".docker"), "contexts")]
+    places += [
+        Path(os.environ.get("DOCKER_CONFIG", Path.home() / ".docker"), "contexts")
+    ]
     if not (os.environ.get("DOCKER_HOST") or any(place.exists() for place in places)):
         return []
     from sandbox import docker  # noqa: PLC0415
@@ -73,13 +77,18 @@ def _backend(config: SandboxConfig) -> Backend:
             return docker.Docker(docker.require(name), config)
         ready = [engine for engine in answering if docker.exists(engine, config.env)]
         if ready or bubblewrap.problem():
-            return docker.Docker([*ready, *answering][0], config)  # builds the image first
+            return docker.Docker(
+                [*ready, *answering][0], config
+            )  # builds the image first
     if reason := bubblewrap.problem():
         raise SandboxError(REFUSAL.format(reason=reason) if name == "auto" else reason)
     for engine in answering:
         log.warning(
             "%s answers but has no image of %r (`python -m sandbox build env=%s backend=%s`"
             " makes it); bubblewrap isolates instead",
-            engine.name, config.env, config.env, engine.name,
-        )  # fmt: skip
+            engine.name,
+            config.env,
+            config.env,
+            engine.name,
+        )
     return bubblewrap.Bubblewrap(config)

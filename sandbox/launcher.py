@@ -27,7 +27,9 @@ def give_up_root(user: int, sources: list[str]) -> None:
     """Show the sources below ``PLACE``, and become the user."""
     check(libc.unshare(NEWNS), "unshare")
     mount("none", "/", "", PRIVATE_TREE)
-    held = [os.open(source, os.O_PATH) for source in sources]  # before /mnt covers any of them
+    held = [
+        os.open(source, os.O_PATH) for source in sources
+    ]  # before /mnt covers any of them
     mount("tmpfs", PLACE, "tmpfs", 0, "mode=755")
     for index, descriptor in enumerate(held):
         place = f"{PLACE}/{index}"
@@ -49,7 +51,9 @@ def main() -> None:
             os.dup2(os.open(f"{cgroup}/{name}", os.O_RDONLY), number, inheritable=True)
     if os.geteuid() == 0:
         give_up_root(user, sources)
-    check(libc.prctl(1, signal.SIGKILL), "prctl")  # die with the host, also before bubblewrap
+    check(
+        libc.prctl(1, signal.SIGKILL), "prctl"
+    )  # die with the host, also before bubblewrap
     if os.getppid() != parent:
         raise SystemExit("the host process is gone")
     os.chdir("/")

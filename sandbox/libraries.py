@@ -43,7 +43,9 @@ def overlay(
     Returns its name, wherever an environment is asked for.
     """
     if _DOTTED.fullmatch(name) is None:
-        raise SandboxError(f"package {printable(name)!r}: the name of an import package is needed")
+        raise SandboxError(
+            f"package {printable(name)!r}: the name of an import package is needed"
+        )
     environments.lock_file(base)
     content = environments.Overlay(base, folder, documented or folder).digest + warmup
     key = hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -56,18 +58,28 @@ def overlay(
 
 
 def write_overlay(
-    base: str, packages: Path, folder: Path, *, warmup: str = "", documented: Path | None = None
+    base: str,
+    packages: Path,
+    folder: Path,
+    *,
+    warmup: str = "",
+    documented: Path | None = None,
 ) -> None:
     """Describe an overlay in ``folder``, with a copy of the packages, replacing an earlier one."""
     folder.mkdir(parents=True, exist_ok=True)
     unwanted = shutil.ignore_patterns(environments.COMPILED)
-    for name, source in ((environments.PACKAGES, packages), (environments.DOCUMENTED, documented)):
+    for name, source in (
+        (environments.PACKAGES, packages),
+        (environments.DOCUMENTED, documented),
+    ):
         if source is not None and not list(environments.files(source)):
             raise SandboxError(f"{printable(source)}: no package in there")
         target = folder / name
         shutil.rmtree(target, ignore_errors=True)
         if source is not None:
-            shutil.copytree(source, target, ignore=unwanted, copy_function=shutil.copyfile)
+            shutil.copytree(
+                source, target, ignore=unwanted, copy_function=shutil.copyfile
+            )
             for path in (target, *target.rglob("*")):  # whichever user reads it inside
                 path.chmod(0o755 if path.is_dir() else 0o644)
     (folder / "warmup.py").write_text(warmup)
@@ -109,7 +121,9 @@ class Learnt(BaseModel, extra="forbid", frozen=True):
     def changed(self) -> bool:
         """Whether the project's sources are other ones by now."""
         project = Path(self.source)
-        return bool(self.digest) and project.is_dir() and digest_of(project) != self.digest
+        return (
+            bool(self.digest) and project.is_dir() and digest_of(project) != self.digest
+        )
 
     def save(self) -> None:
         """Make it known under its name."""
@@ -122,14 +136,18 @@ class Learnt(BaseModel, extra="forbid", frozen=True):
 def folder_of(name: str) -> Path:
     """Where a library of that name is kept; raises `UsageError` for what is no name."""
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"library {name[:80]!r}: not the name of a distribution (a-z, 0-9, ._-)")
+        raise UsageError(
+            f"library {name[:80]!r}: not the name of a distribution (a-z, 0-9, ._-)"
+        )
     return environments.cache_folder() / "libraries" / name
 
 
 def all_learnt() -> list[Learnt]:
     """Every library that has been learnt, by name."""
     files = sorted((environments.cache_folder() / "libraries").glob(f"*/{_FILE}"))
-    return [learnt(file.parent.name) for file in files if _NAME.fullmatch(file.parent.name)]
+    return [
+        learnt(file.parent.name) for file in files if _NAME.fullmatch(file.parent.name)
+    ]
 
 
 def learnt(name: str) -> Learnt:

@@ -90,7 +90,9 @@ def make(
     looked_at = None if base == "none" else base or BASE
     if looked_at is not None:
         environments.lock_file(looked_at)  # unknown: now, not after the build
-    with tempfile.TemporaryDirectory() as temporary:  # building leaves things beside the sources
+    with (
+        tempfile.TemporaryDirectory() as temporary
+    ):  # building leaves things beside the sources
         wheels = Path(temporary) / "wheels"
         copy = Path(temporary) / "project"
         shutil.copytree(project, copy, ignore=environments.unwanted)
@@ -99,12 +101,16 @@ def make(
             command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
             environments.uv(command, copy, SOURCE_DATE_EPOCH=_EPOCH)
         else:
-            file, data = asyncio.run(_build_inside(copy, system, Path(temporary) / "tools"))
+            file, data = asyncio.run(
+                _build_inside(copy, system, Path(temporary) / "tools")
+            )
             wheels.mkdir()
             (wheels / file).write_bytes(data)
         built = sorted(wheels.glob("*.whl"))
         if len(built) != 1:
-            raise SandboxError(f"project={project}: building {name} gave {len(built)} wheels")
+            raise SandboxError(
+                f"project={project}: building {name} gave {len(built)} wheels"
+            )
         _clear(out)
         wheel, files, found = built[0], Path(temporary) / "files", []
         if looked_at in environments.names():
@@ -113,7 +119,9 @@ def make(
             found = obstacles(wheel, files, installed)
             if not found:
                 libraries.write_overlay(looked_at, files, out)
-                return [f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"]
+                return [
+                    f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"
+                ]
         elif looked_at is not None:
             found = [f"{looked_at} does not come with matsmith"]
         say("choosing versions")
@@ -132,7 +140,12 @@ def require(requirement: str, out: Path, *, base: str | None = None) -> None:
 def _clear(out: Path) -> None:
     """Remove what an earlier call wrote: it could have been the other kind."""
     out.mkdir(parents=True, exist_ok=True)
-    for name in (environments.DESCRIPTION, "requirements.lock", "requirements.in", "python"):
+    for name in (
+        environments.DESCRIPTION,
+        "requirements.lock",
+        "requirements.in",
+        "python",
+    ):
         (out / name).unlink(missing_ok=True)
     for name in ("wheels", environments.PACKAGES):
         shutil.rmtree(out / name, ignore_errors=True)
@@ -146,9 +159,13 @@ def unpack(wheel: Path, folder: Path) -> None:
             if size <= MOST_UNPACKED:
                 archive.extractall(folder)
     except Exception as error:  # noqa: BLE001 - whatever a hostile archive makes its readers raise
-        raise SandboxError(f"{wheel.name}: cannot be unpacked ({printable(error)})") from None
+        raise SandboxError(
+            f"{wheel.name}: cannot be unpacked ({printable(error)})"
+        ) from None
     if size > MOST_UNPACKED:
-        raise SandboxError(f"{wheel.name}: larger than {MOST_UNPACKED >> 20} MB unpacked")
+        raise SandboxError(
+            f"{wheel.name}: larger than {MOST_UNPACKED >> 20} MB unpacked"
+        )
 
 
 def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[str]:
@@ -162,7 +179,15 @@ def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[
             found.append(f"{base.name} has a {path.name!r} too")
         elif path.suffix in {".data", ".pth"}:
             found.append(f"{path.name!r} has to be installed")
-    ask = ["pip", "install", "--dry-run", "--offline", "--no-index", "--no-build", str(wheel)]
+    ask = [
+        "pip",
+        "install",
+        "--dry-run",
+        "--offline",
+        "--no-index",
+        "--no-build",
+        str(wheel),
+    ]
     version = f"{base.python.removeprefix('python')}.99"  # any release of that version will do
     ask += ["--python-platform", "linux", "--python-version", version]
     # Not by the base's own interpreter: a package could have itself started by that.
@@ -172,13 +197,18 @@ def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[
     except SandboxError as error:
         said = " ".join(str(error).split())
         cause = next(filter(None, (each.search(said) for each in _CAUSES)), None)
-        found.append(f"{base.name} does not have what it needs: {cause[0] if cause else said}")
+        found.append(
+            f"{base.name} does not have what it needs: {cause[0] if cause else said}"
+        )
     return [printable(reason) for reason in found]
 
 
 def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
     """Write an environment's folder: what is wanted with the packages of ``base``, in versions."""
-    warmup, options = '"""Nothing is imported ahead of a run."""\n', ["--only-binary", ":all:"]
+    warmup, options = (
+        '"""Nothing is imported ahead of a run."""\n',
+        ["--only-binary", ":all:"],
+    )
     if base not in {None, "none"}:
         lock = environments.lock_file(base)
         wanted = [*wanted, *(lock.parent / "requirements.in").read_text().split("\n")]
@@ -188,7 +218,13 @@ def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
             (out / "python").write_text(python + "\n")
     (out / "requirements.in").write_text("\n".join(wanted).strip() + "\n")
     resolve = ["pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url"]
-    resolve += ["--no-header", *options, "requirements.in", "--output-file", "requirements.lock"]
+    resolve += [
+        "--no-header",
+        *options,
+        "requirements.in",
+        "--output-file",
+        "requirements.lock",
+    ]
     environments.uv(resolve, out)
     (out / "warmup.py").write_text(warmup)
 
@@ -196,13 +232,19 @@ def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
 def described(project: Path) -> tuple[str, Mapping[str, Any]]:
     """Name and ``build-system`` of a ``pyproject.toml``."""
     try:
-        content = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+        content = tomllib.loads(
+            (project / "pyproject.toml").read_text(encoding="utf-8")
+        )
         return str(content["project"]["name"]), dict(content.get("build-system", {}))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SandboxError(f"{project / 'pyproject.toml'}: no project.name ({error!r})") from None
+        raise SandboxError(
+            f"{project / 'pyproject.toml'}: no project.name ({error!r})"
+        ) from None
 
 
-async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -> tuple[str, bytes]:
+async def _build_inside(
+    project: Path, system: Mapping[str, Any], tools: Path
+) -> tuple[str, bytes]:
     """Call the project's build backend in a sandbox, with the tools that it asks for."""
     requires = [str(one) for one in system.get("requires", ["setuptools>=70.1"])]
     backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
@@ -211,7 +253,11 @@ async def _build_inside(project: Path, system: Mapping[str, Any], tools: Path) -
         _clear(tools)
         _pin(requires, None, tools)
         config = SandboxConfig(
-            env=str(tools), workers=1, memory_mb=4096, disk_mb=1024, options={"warmup": False}
+            env=str(tools),
+            workers=1,
+            memory_mb=4096,
+            disk_mb=1024,
+            options={"warmup": False},
         )
         code = f"{_BUILDER}\ndef main():\n    return build({backend!r}, {paths!r}, {requires!r})\n"
         mounts = [Mount(project, "project")]
@@ -239,9 +285,12 @@ class Options(BaseModel, extra="forbid"):
     project: Path = Field(description="folder with a pyproject.toml")
     out: Path = Field(description="folder to write")
     base: str | None = Field(
-        None, description="environment whose packages it may use; live where it fits, or none"
+        None,
+        description="environment whose packages it may use; live where it fits, or none",
     )
-    build: Literal["sandbox", "host"] = Field("sandbox", description="where its build runs")
+    build: Literal["sandbox", "host"] = Field(
+        "sandbox", description="where its build runs"
+    )
 
 
 def _action(options: Options) -> int:
@@ -249,7 +298,10 @@ def _action(options: Options) -> int:
         print(printable(line), file=sys.stderr)
 
     out, on_host = options.out, options.build == "host"
-    print(*make(options.project, out, base=options.base, on_host=on_host, say=say), sep="\n")
+    print(
+        *make(options.project, out, base=options.base, on_host=on_host, say=say),
+        sep="\n",
+    )
     print(f"Use it as env={out if '/' in str(out) else f'./{out}'}")
     return 0
 

@@ -9,13 +9,23 @@ from functools import lru_cache
 from typing import Self
 
 from matsmith.core.terminal import printable
-from sandbox.base import Call, Execution, Job, Outcome, Sandbox, SandboxConfig, SandboxError
+from sandbox.base import (
+    Call,
+    Execution,
+    Job,
+    Outcome,
+    Sandbox,
+    SandboxConfig,
+    SandboxError,
+)
 from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
 from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError, sent
 
 log = logging.getLogger(__name__)
-RECYCLE_AFTER = 2000  # runs; a container shares more state between runs than namespaces do
+RECYCLE_AFTER = (
+    2000  # runs; a container shares more state between runs than namespaces do
+)
 CANARY = "def sing():\n    return list(map(str, range(3)))"
 CANARY_RESULT = ["0", "1", "2"]
 KEPT_INPUTS = 64  # mounts whose files stay in memory
@@ -26,7 +36,9 @@ def failures(execution: Execution) -> list[str]:
     if execution.outcome is not Outcome.OK:
         return [f"the probe ended as {execution.outcome}: {execution.error}"]
     found = execution.result
-    if not isinstance(found, dict) or set(found) != {each.__name__ for each in probe.CONTROLS}:
+    if not isinstance(found, dict) or set(found) != {
+        each.__name__ for each in probe.CONTROLS
+    }:
         return ["the probe's answer is not its own"]
     return [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
 
@@ -49,7 +61,9 @@ class PooledSandbox(Sandbox):
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
-        self.memory_counted = False  # of a run, by the kernel (a cgroup), in the newest worker
+        self.memory_counted = (
+            False  # of a run, by the kernel (a cgroup), in the newest worker
+        )
         self._read = lru_cache(KEPT_INPUTS)(lambda source, _: Inputs.read(source))
 
     async def __aenter__(self) -> Self:
@@ -62,14 +76,20 @@ class PooledSandbox(Sandbox):
 
     async def _execute(self, job: Job) -> Execution:
         targets = check_targets(job.mounts, collect=job.collect)
-        inputs = [self._read(mount.source, signature(mount.source)) for mount in job.mounts]
+        inputs = [
+            self._read(mount.source, signature(mount.source)) for mount in job.mounts
+        ]
         placed = list(zip(inputs, targets, strict=True))
-        job = replace(job, code=sent(job.code))  # what cannot be sent is no fault of a worker
+        job = replace(
+            job, code=sent(job.code)
+        )  # what cannot be sent is no fault of a worker
         async with self._slots:
             try:
                 done = await self._once(job, placed)
             except WorkerError as error:
-                log.warning("a %s worker failed, trying again: %s", self.tier, printable(error))
+                log.warning(
+                    "a %s worker failed, trying again: %s", self.tier, printable(error)
+                )
             else:
                 if (done.outcome, done.error) != (Outcome.KILLED, SIGKILLED):
                     return done
@@ -121,7 +141,9 @@ class PooledSandbox(Sandbox):
         try:
             execution = await worker.run(job, inputs)
             worn = worker.runs >= self._recycle_after or not worker.clean
-            kept = not worn and not self._closed  # perhaps while this worker was starting
+            kept = (
+                not worn and not self._closed
+            )  # perhaps while this worker was starting
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self._busy.discard(worker)
             if kept:
@@ -145,7 +167,9 @@ class PooledSandbox(Sandbox):
 
     async def _prove(self, worker: Worker) -> None:
         try:
-            broken = failures(await worker.run(Job(Call(probe.__name__, "probe"), None)))
+            broken = failures(
+                await worker.run(Job(Call(probe.__name__, "probe"), None))
+            )
         except WorkerError as error:
             broken = [str(error)]
         if broken:

@@ -25,11 +25,28 @@ from sandbox import inside, server
 from sandbox.base import Call, Execution, Job, Outcome, SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT, Inputs, read_report
 from sandbox.inside import shipped
-from sandbox.inside.tagged import FLOOD, KEEP, OUT_BYTES, WireError, decode, encode, frame
+from sandbox.inside.tagged import (
+    FLOOD,
+    KEEP,
+    OUT_BYTES,
+    WireError,
+    decode,
+    encode,
+    frame,
+)
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = frozenset(
-    {"agents", "docgen", "experiments", "indexes", "matsmith", "retrieval", "sandbox", "tests"}
+    {
+        "agents",
+        "docgen",
+        "experiments",
+        "indexes",
+        "matsmith",
+        "retrieval",
+        "sandbox",
+        "tests",
+    }
 )
 #: What every worker has: what may be imported there, and the fork server.
 WITHIN = {
@@ -62,7 +79,9 @@ GRACE_SECONDS = 30.0  # beyond the code's own wall time, for a machine under loa
 KILLED_BY = "the code was killed by signal"
 SIGKILLED = f"{KILLED_BY} SIGKILL"
 MAX_HEADER = 1 << 16
-AT_ONCE = 1 << 16  # bytes of an answer that are decoded in less time than another thread costs
+AT_ONCE = (
+    1 << 16
+)  # bytes of an answer that are decoded in less time than another thread costs
 Placed = Sequence[tuple[Inputs, str]]
 
 
@@ -76,7 +95,9 @@ class Channel(ABC):
     Reading and writing raise ``OSError`` or ``EOFError`` when it is gone.
     """
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self._reader, self._writer = reader, writer
         self._tail = bytearray()
 
@@ -116,7 +137,11 @@ class Worker:
     """A started fork server. Runs one request at a time."""
 
     def __init__(
-        self, channel: Channel, tier: str, config: SandboxConfig, startup: dict[str, Any]
+        self,
+        channel: Channel,
+        tier: str,
+        config: SandboxConfig,
+        startup: dict[str, Any],
     ) -> None:
         self._channel, self.close = channel, channel.close
         self._tier = tier
@@ -124,10 +149,14 @@ class Worker:
         self._kept: dict[str, int] = {}
         self.startup = startup
         self.runs = 0
-        self.clean = True  # false: the last run left something behind, the worker has to go
+        self.clean = (
+            True  # false: the last run left something behind, the worker has to go
+        )
 
     @classmethod
-    async def start(cls, backend: Backend, config: SandboxConfig, warmup: str) -> Worker:
+    async def start(
+        cls, backend: Backend, config: SandboxConfig, warmup: str
+    ) -> Worker:
         """Start a fork server and wait until its libraries are warm."""
         settings: dict[str, Any] = {
             "jail": backend.jail,
@@ -147,11 +176,15 @@ class Worker:
             tail = await channel.close()
             if isinstance(error, EOFError | OSError | TimeoutError | WorkerError):
                 reason = tail or f"{type(error).__name__}: {error}"
-                raise SandboxError(f"a {backend.tier} worker did not start: {reason}") from error
+                raise SandboxError(
+                    f"a {backend.tier} worker did not start: {reason}"
+                ) from error
             raise
         if (fault := header["error"]) is not None:
             await channel.close()
-            raise SandboxError(f"the environment {config.env!r} could not be warmed up:\n{fault}")
+            raise SandboxError(
+                f"the environment {config.env!r} could not be warmed up:\n{fault}"
+            )
         return cls(channel, backend.tier, config, header)
 
     async def run(self, job: Job, inputs: Placed = ()) -> Execution:
@@ -159,22 +192,32 @@ class Worker:
 
         ``inputs`` are the files of the job's mounts, with the places where they are shown.
         """
-        new = list({item.key: item for item, _ in inputs if item.key not in self._kept}.values())
+        new = list(
+            {
+                item.key: item for item, _ in inputs if item.key not in self._kept
+            }.values()
+        )
         wall = self._config.wall(job.timeout)
         request = {
-            "entry": job.entry, "timeout": job.timeout, "wall": wall, "collect": job.collect,
+            "entry": job.entry,
+            "timeout": job.timeout,
+            "wall": wall,
+            "collect": job.collect,
             "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [
-                {"key": item.key, "files": [name for name, _ in item.files]} for item in new
+                {"key": item.key, "files": [name for name, _ in item.files]}
+                for item in new
             ],
-        }  # fmt: skip
+        }
         blobs = [data for item in new for _, data in item.files]
         try:
             async with asyncio.timeout(wall + GRACE_SECONDS):
                 await self._channel.write(frame(request, sent(job.code), *blobs))
                 header, streams = await receive(self._channel)
         except TimeoutError:
-            raise WorkerError(f"no answer {GRACE_SECONDS:.0f} s after its wall time") from None
+            raise WorkerError(
+                f"no answer {GRACE_SECONDS:.0f} s after its wall time"
+            ) from None
         except (EOFError, OSError) as error:
             raise WorkerError(f"the worker died ({type(error).__name__})") from error
         self.runs += 1
@@ -190,11 +233,16 @@ class Worker:
         sizes = self._kept | {item.key: item.size for item, _ in inputs}
         return sum(sizes.values()) <= INPUTS_LIMIT
 
-    def _execution(self, header: dict[str, Any], streams: list[bytes], timeout: float) -> Execution:
+    def _execution(
+        self, header: dict[str, Any], streams: list[bytes], timeout: float
+    ) -> Execution:
         try:
             stdout, stderr, message = streams
             reason, status = header["reason"], int(header["status"])
-            seconds, cpu_seconds = float(header["seconds"]), float(header["cpu_seconds"])
+            seconds, cpu_seconds = (
+                float(header["seconds"]),
+                float(header["cpu_seconds"]),
+            )
             self.clean = header["clean"] is True
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
@@ -225,7 +273,10 @@ _REASONS = {
     "timeout": (Outcome.TIMEOUT, "the code used up its processor time and was killed"),
     "wall": (Outcome.TIMEOUT, "the code used up its wall time and was killed"),
     "memory": (Outcome.MEMORY, "the code used more memory than allowed and was killed"),
-    "output_flood": (Outcome.OUTPUT_FLOOD, "the code printed more than 16 MB and was killed"),
+    "output_flood": (
+        Outcome.OUTPUT_FLOOD,
+        "the code printed more than 16 MB and was killed",
+    ),
     "bad_result": (Outcome.BAD_RESULT, "the result is larger than 16 MB"),
 }
 _REPORTED = (Outcome.EXCEPTION, Outcome.MEMORY, Outcome.EXIT, Outcome.BAD_RESULT)
@@ -244,7 +295,11 @@ def judge(reason: str | None, status: int, message: bytes) -> Execution:
         return Execution(outcome, error=text)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+        name = (
+            signal.Signals(number).name
+            if number in set(signal.Signals)
+            else str(number)
+        )
         return Execution(Outcome.KILLED, error=f"{KILLED_BY} {name}")
     if not message:
         text = f"the process ended with status {os.waitstatus_to_exitcode(status)}, no result"
@@ -254,10 +309,16 @@ def judge(reason: str | None, status: int, message: bytes) -> Execution:
         try:
             return Execution(Outcome.OK, decode(body), body.decode("utf-8"))
         except WireError as error:
-            return Execution(Outcome.BAD_RESULT, error=f"the result cannot be read: {error}")
-    reported = next((outcome for outcome in _REPORTED if outcome.encode() == kind), None)
+            return Execution(
+                Outcome.BAD_RESULT, error=f"the result cannot be read: {error}"
+            )
+    reported = next(
+        (outcome for outcome in _REPORTED if outcome.encode() == kind), None
+    )
     if reported is None:
-        return Execution(Outcome.BAD_RESULT, error="the result cannot be read: unknown kind")
+        return Execution(
+            Outcome.BAD_RESULT, error="the result cannot be read: unknown kind"
+        )
     return Execution(reported, error=body[: 2 * KEEP].decode(errors="replace"))
 
 
@@ -282,7 +343,11 @@ def sent(code: bytes | Call) -> bytes:
     """What a worker gets of a job: source, or a call with the text of the module."""
     if isinstance(code, bytes):
         return code
-    order = {"module": code.module, "function": code.function, "texts": texts(code.module)}
+    order = {
+        "module": code.module,
+        "function": code.function,
+        "texts": texts(code.module),
+    }
     return json.dumps({**order, "arguments": encode(list(code.arguments))}).encode()
 
 

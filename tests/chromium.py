@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-needed = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not here")
+needed = pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="chromium is not here"
+)
 
 #: Texts of a page that cover each other, stick out or are too small or too faint to be read.
 FAULTS = (Path(__file__).parent / "data/faults.js").read_text(encoding="utf-8")
@@ -55,7 +57,9 @@ class Tab:
         """The value of an expression once it is true; at most a minute. A fault is not true."""
         until = time.monotonic() + 60
         while time.monotonic() < until:
-            if value := self.evaluate(f"(() => {{ try {{ return {condition} }} catch {{}} }})()"):
+            if value := self.evaluate(
+                f"(() => {{ try {{ return {condition} }} catch {{}} }})()"
+            ):
                 return value
             time.sleep(0.05)
         raise AssertionError(f"not within a minute: {condition}")
@@ -67,19 +71,29 @@ class Tab:
         self.call("Log.enable")
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        for url in ("about:blank", address):  # another fragment alone would load nothing
+        for url in (
+            "about:blank",
+            address,
+        ):  # another fragment alone would load nothing
             self.call("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+        self.wait(
+            "document.readyState === 'complete' && location.href !== 'about:blank'"
+        )
 
     def complaints(self) -> list[str]:
         """What the browser logged as an error: refused scripts, failed requests, exceptions."""
         self.evaluate("0")
         kinds = {"Runtime.exceptionThrown", "Log.entryAdded"}
-        return [json.dumps(event) for event in self.events if event.get("method") in kinds]
+        return [
+            json.dumps(event) for event in self.events if event.get("method") in kinds
+        ]
 
     def picture(self, path: Path) -> None:
         """Write a PNG of the whole page."""
@@ -91,17 +105,31 @@ class Tab:
 def browser(folder: Path, *options: str) -> Iterator[Tab]:
     """Start a browser with a profile in ``folder``, and end it."""
     command = [
-        "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-        "--no-first-run", "--disable-background-networking", "--disable-component-update",
-        "--disable-sync", "--hide-scrollbars", f"--user-data-dir={folder}",
-        "--remote-debugging-port=0", *options, "about:blank",
-    ]  # fmt: skip
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--hide-scrollbars",
+        f"--user-data-dir={folder}",
+        "--remote-debugging-port=0",
+        *options,
+        "about:blank",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
             lines = iter(process.stderr)
-            host = next(m[1] for line in lines if (m := re.search(r"ws://(127[^/]+)/", line)))
-            with connect(f"ws://{host}/devtools/page/{_tab(host)}", max_size=None) as socket:
+            host = next(
+                m[1] for line in lines if (m := re.search(r"ws://(127[^/]+)/", line))
+            )
+            with connect(
+                f"ws://{host}/devtools/page/{_tab(host)}", max_size=None
+            ) as socket:
                 yield Tab(socket)
         finally:
             process.terminate()

@@ -57,7 +57,10 @@ class Endpoint:
     @property
     def prompts(self) -> list[str]:
         """The text of each request."""
-        return ["\n".join(str(m["content"]) for m in body["messages"]) for body in self.bodies]
+        return [
+            "\n".join(str(m["content"]) for m in body["messages"])
+            for body in self.bodies
+        ]
 
     def _answer(self, request: Request) -> Response:
         body = json.loads(request.get_data())
@@ -108,7 +111,11 @@ def respond(play: Play, body: Body) -> Response:
 
 
 def message(
-    content: str | None, *, ended: str | None = "stop", usage: Any = USAGE, **fields: Any
+    content: str | None,
+    *,
+    ended: str | None = "stop",
+    usage: Any = USAGE,
+    **fields: Any,
 ) -> Response:
     """A chat completion; ``fields`` stand beside ``content``; ``usage=None`` reports none."""
     body: Body = {
@@ -159,13 +166,18 @@ def tool_call(name: str = "search", arguments: str = "{}") -> Response:
     return tool_calls((name, arguments))
 
 
-def tool_calls(*calls: tuple[str, str], content: str | None = None, **fields: Any) -> Response:
+def tool_calls(
+    *calls: tuple[str, str], content: str | None = None, **fields: Any
+) -> Response:
     """Calls by name and arguments, as ``call_1``, ``call_2``, ..."""
     listed = [
-        {"id": f"call_{number}", "type": "function",
-         "function": {"name": name, "arguments": arguments}}
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
         for number, (name, arguments) in enumerate(calls, 1)
-    ]  # fmt: skip
+    ]
     return message(content, ended="tool_calls", tool_calls=listed, **fields)
 
 
@@ -190,7 +202,9 @@ def refusing(*names: str, then: Play = "hi", instead: str | None = None) -> Play
                     "code": "unsupported_parameter",
                 }
                 return Response(
-                    json.dumps({"error": error}), status=400, content_type="application/json"
+                    json.dumps({"error": error}),
+                    status=400,
+                    content_type="application/json",
                 )
         return respond(then, body)
 

@@ -5,13 +5,32 @@ serves the same over the Model Context Protocol. In code: :func:`open_assistant`
 :meth:`Assistant.session` and :meth:`Session.ask`.
 """
 
-from agents.assistant.answers import Answer, Event, Figure, InputFile, OutputFile, Source, Value
+from agents.assistant.answers import (
+    Answer,
+    Event,
+    Figure,
+    InputFile,
+    OutputFile,
+    Source,
+    Value,
+)
 from agents.assistant.config import LIBRARIES, AssistantConfig, read_config
 from agents.assistant.session import Assistant, Session, open_assistant
 from agents.assistant.show import answer_html
 
 __all__ = [
-    "LIBRARIES", "Answer", "Assistant", "AssistantConfig", "Event", "Figure", "InputFile",
-    "OutputFile", "Session", "Source", "Value", "answer_html",
-    "open_assistant", "read_config",
-]  # fmt: skip
+    "LIBRARIES",
+    "Answer",
+    "Assistant",
+    "AssistantConfig",
+    "Event",
+    "Figure",
+    "InputFile",
+    "OutputFile",
+    "Session",
+    "Source",
+    "Value",
+    "answer_html",
+    "open_assistant",
+    "read_config",
+]

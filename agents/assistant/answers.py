@@ -30,11 +30,15 @@ AnswerKind = Literal[
 ARITHMETIC = frozenset({"numpy"})
 WORDS = 120  # characters of one event
 _BEGINNINGS = {
-    "model": "asking the model ({about})", "retrieve": "searching for {about}",
-    "execute": "running a draft", "run": "running code", "answer": "reading the answer",
-    "look": "looking into {about}", "final": "running the answer",
+    "model": "asking the model ({about})",
+    "retrieve": "searching for {about}",
+    "execute": "running a draft",
+    "run": "running code",
+    "answer": "reading the answer",
+    "look": "looking into {about}",
+    "final": "running the answer",
     "again": "the answer failed ({about}); once more",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,12 @@ class Value:
     name: str
     value: Any  # JSON-able; an object of a library is its text
     text: str  # as it is shown: of hostile origin, to be escaped
-    unit: str | None = None  # the model's word; `None` where neither code nor name says one
-    repeats: int | None = None  # line in which it stands as a literal: it was not computed
+    unit: str | None = (
+        None  # the model's word; `None` where neither code nor name says one
+    )
+    repeats: int | None = (
+        None  # line in which it stands as a literal: it was not computed
+    )
 
 
 class Source(BaseModel, strict=True, frozen=True):
@@ -70,7 +78,9 @@ class Trace(BaseModel, strict=True, frozen=True):
     @property
     def sources(self) -> tuple[Source, ...]:
         """What belongs to an installed package that knows more than arithmetic, in its order."""
-        return tuple(s for s in self.symbols if s.version and s.distribution not in ARITHMETIC)
+        return tuple(
+            s for s in self.symbols if s.version and s.distribution not in ARITHMETIC
+        )
 
     @property
     def library(self) -> tuple[str, ...]:
@@ -153,7 +163,9 @@ class Answer:
         return {value.name: value.value for value in self.values}[name]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{v.name}={v.text[:40]}" for v in self.values) or self.text[:80]
+        told = (
+            ", ".join(f"{v.name}={v.text[:40]}" for v in self.values) or self.text[:80]
+        )
         return f"<Answer {self.kind}: {' '.join(printable(told).split())[:200]}>"
 
     @property
@@ -205,7 +217,9 @@ def _ended(step: Step) -> str:
             failed = f": {detail['error']}" if "error" in detail else ""
             return f"asked the model ({detail['purpose']}){failed}"
         case "execute":
-            return f"executed a draft: {ending(detail['outcome'], str(detail['error']))}"
+            return (
+                f"executed a draft: {ending(detail['outcome'], str(detail['error']))}"
+            )
         case "check":
             return f"checked: {'; '.join(detail['findings'][:3]) or 'nothing to object to'}"
         case _:

@@ -47,7 +47,9 @@ class Asked(BaseModel):
         None, description="its folder does not exist"
     )
     timeout: float | None = Field(None, gt=0, description="a number of seconds above 0")
-    port: int = Field(0, ge=0, lt=2**16, description="a number from 0 (any free one) to 65535")
+    port: int = Field(
+        0, ge=0, lt=2**16, description="a number from 0 (any free one) to 65535"
+    )
     open: bool = False
     resume: str | None = None
     json_: bool = Field(False, alias="json")
@@ -64,7 +66,13 @@ def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> Aske
         if argument == "--":
             found["words"] += rest
             break
-        if name in options and name in {"--file", "--library", "--out", "--timeout", "--port"}:
+        if name in options and name in {
+            "--file",
+            "--library",
+            "--out",
+            "--timeout",
+            "--port",
+        }:
             if not equals and not rest:
                 raise UsageError(f"{name}: its value is missing")
             value = value if equals else rest.pop(0)
@@ -115,9 +123,13 @@ async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> i
         if not question:  # prompt_toolkit is slow to import: a spinner turns meanwhile
             from agents.assistant.conversation import Conversation  # noqa: PLC0415
         folder = store.find_session(asked.resume)
-        mentioned(question, attach({}, asked.files))  # a mistake is said before anything begins
+        mentioned(
+            question, attach({}, asked.files)
+        )  # a mistake is said before anything begins
         if question and (text := _piped()):
-            path = store.private(folder / f"stdin-{len(list(folder.glob('*.json'))) + 1}.txt")
+            path = store.private(
+                folder / f"stdin-{len(list(folder.glob('*.json'))) + 1}.txt"
+            )
             path.write_bytes(text)
             asked.files.append(str(path))
     output = Console(soft_wrap=True, highlight=False)
@@ -144,7 +156,9 @@ def _piped() -> bytes:
     return sys.stdin.buffer.read() if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else b""
 
 
-def _command(name: str, begin: Callable[[Sequence[str]], Any], arguments: Sequence[str]) -> int:
+def _command(
+    name: str, begin: Callable[[Sequence[str]], Any], arguments: Sequence[str]
+) -> int:
     """A command that begins so; returns the exit code."""
     if not asks_help(arguments):
         return guarded(lambda: begin(arguments), (OSError,))

@@ -24,9 +24,12 @@ class AssistantConfig(RuntimeConfig):
     """What a user of the assistant can choose."""
 
     env: str = Field("live", description="installed versions: a name or ./FOLDER")
-    library: str = Field("", description="what `matsmith learn` learnt: its env and packages")
+    library: str = Field(
+        "", description="what `matsmith learn` learnt: its env and packages"
+    )
     packages: Annotated[tuple[str, ...], Commas] | None = Field(
-        None, description=f"import names to look up; none: {', '.join(LIBRARIES)}, if installed"
+        None,
+        description=f"import names to look up; none: {', '.join(LIBRARIES)}, if installed",
     )
 
 
@@ -37,7 +40,9 @@ def read_config(words: Sequence[str] = ()) -> AssistantConfig:
         known = libraries.learnt(name)
         given = {"env": known.env, "packages": f"[{','.join(known.packages)}]", **given}
         if known.changed:
-            logging.warning("%s has changed since: `matsmith library refresh %s`", name, name)
+            logging.warning(
+                "%s has changed since: `matsmith library refresh %s`", name, name
+            )
     plain = compose(given, root="assistant", conf=conf)
     if "system" not in given and plain["model"].get("tools") == "text":
         # A model that calls tools decides for itself what it looks up; one that cannot drafts
@@ -62,7 +67,11 @@ def packages(config: AssistantConfig, say: Callable[[str], None]) -> list[str]:
     environments.build(config.env, say=say)
     installed = environments.source_folders(config.env)
     wanted = config.packages or LIBRARIES
-    there = [name for name in wanted if any((site / name).is_dir() for site in installed)]
+    there = [
+        name for name in wanted if any((site / name).is_dir() for site in installed)
+    ]
     if missing := sorted(set(config.packages or ()) - set(there)):
-        raise UsageError(f"packages={','.join(missing)}: is not installed in {config.env!r}")
+        raise UsageError(
+            f"packages={','.join(missing)}: is not installed in {config.env!r}"
+        )
     return there

@@ -10,7 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.completion import (
+    CompleteEvent,
+    Completer,
+    Completion,
+    PathCompleter,
+)
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -52,11 +57,19 @@ class Conversation:
     async def run(self) -> int:
         """Hold it; returns the exit code that the last question deserves."""
         if session := self._session.turns:
-            self._say(f"{len(session)} earlier questions; the last: {session[-1].question[:200]}")
+            self._say(
+                f"{len(session)} earlier questions; the last: {session[-1].question[:200]}"
+            )
         typed = sys.stdin.isatty()
-        read = _reader(list(self._commands)) if typed else partial(asyncio.to_thread, input)
+        read = (
+            _reader(list(self._commands))
+            if typed
+            else partial(asyncio.to_thread, input)
+        )
         # Ctrl-C gives up the question, never the conversation.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._session.cancel)
+        asyncio.get_running_loop().add_signal_handler(
+            signal.SIGINT, self._session.cancel
+        )
         while True:
             try:
                 text = (await read()).strip()
@@ -91,7 +104,9 @@ class Conversation:
 
     def _undo(self, _: list[str]) -> None:
         undone = self._session.undo()
-        self._say(f"forgotten: {undone.question[:200]}" if undone else "nothing to undo")
+        self._say(
+            f"forgotten: {undone.question[:200]}" if undone else "nothing to undo"
+        )
 
     async def _retry(self, _: list[str]) -> None:
         undone = self._session.undo()
@@ -142,9 +157,13 @@ def _reader(commands: list[str]) -> Callable[[], Awaitable[str]]:
 
     history = store.private(store.sessions_folder() / "history")
     line: PromptSession[str] = PromptSession(
-        PROMPT, history=FileHistory(str(history)), completer=Words(commands),
-        complete_while_typing=False, key_bindings=keys, interrupt_exception=ClearedError,
-    )  # fmt: skip
+        PROMPT,
+        history=FileHistory(str(history)),
+        completer=Words(commands),
+        complete_while_typing=False,
+        key_bindings=keys,
+        interrupt_exception=ClearedError,
+    )
     return lambda: line.prompt_async(handle_sigint=False)
 
 
@@ -155,12 +174,16 @@ class Words(Completer):
         self._commands = sorted([*commands, "quit"])
         self._paths = PathCompleter(expanduser=True)
 
-    def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(
+        self, document: Document, event: CompleteEvent
+    ) -> Iterable[Completion]:
         """See :class:`prompt_toolkit.completion.Completer`."""
         before = document.text_before_cursor
         word = before.rpartition(" ")[2]
         if before.startswith("/") and " " not in before:
-            names = [f"/{name}" for name in self._commands if f"/{name}".startswith(word)]
+            names = [
+                f"/{name}" for name in self._commands if f"/{name}".startswith(word)
+            ]
             yield from (Completion(name, -len(word)) for name in names)
         elif word.startswith("@") or before.startswith(("/files ", "/save ")):
             path = word.removeprefix("@")

@@ -16,25 +16,31 @@ from typing import Any
 LINES, COLUMNS, LISTED = 6, 30, 40  # of a text, of a table, of a folder
 WIDTH = 160  # characters of a line
 SITES = 400  # of a structure that is drawn
-NEAR, REACH = 60, 6.0  # sites of a structure whose distances are listed, up to so many Å
+NEAR, REACH = (
+    60,
+    6.0,
+)  # sites of a structure whose distances are listed, up to so many Å
 LOOKED_AT = 8  # files of a folder
 BYTES = 64 << 20  # of a file that is parsed
 _STRUCTURE = re.compile(
-    r"(POSCAR|CONTCAR|\.cif$|\.vasp$|\.xsf$|\.cssr$|\.res$|\.poscar$|\.mcif$)", re.IGNORECASE
+    r"(POSCAR|CONTCAR|\.cif$|\.vasp$|\.xsf$|\.cssr$|\.res$|\.poscar$|\.mcif$)",
+    re.IGNORECASE,
 )
 
 
 def summarise(names: list[str]) -> dict[str, dict[str, Any]]:
     """Kind, summary and, of a structure, cell and sites, by the name of the input."""
     warnings.simplefilter("ignore")
-    return {name: _folder(name) if os.path.isdir(name) else _file(name) for name in names}  # noqa: PTH112
+    return {
+        name: _folder(name) if os.path.isdir(name) else _file(name) for name in names
+    }
 
 
 def _folder(name: str) -> dict[str, Any]:
     found = sorted(
-        os.path.join(top, each) for top, _, names in os.walk(name) for each in names  # noqa: PTH118
-    )  # fmt: skip
-    lines = [f"{path} ({os.path.getsize(path)} bytes)" for path in found[:LISTED]]  # noqa: PTH202
+        os.path.join(top, each) for top, _, names in os.walk(name) for each in names
+    )
+    lines = [f"{path} ({os.path.getsize(path)} bytes)" for path in found[:LISTED]]
     if len(found) > LISTED:
         lines.append(f"... {len(found) - LISTED} more")
     chosen = [path for path in found if _STRUCTURE.search(path)][:LOOKED_AT]
@@ -43,8 +49,8 @@ def _folder(name: str) -> dict[str, Any]:
 
 
 def _file(name: str) -> dict[str, Any]:
-    base = os.path.basename(name)  # noqa: PTH119
-    if os.path.getsize(name) > BYTES:  # noqa: PTH202
+    base = os.path.basename(name)
+    if os.path.getsize(name) > BYTES:
         return {"kind": "file", "summary": "too large to be looked at"}
     for test, read in (
         (_STRUCTURE.search(base), _structure),
@@ -57,7 +63,10 @@ def _file(name: str) -> dict[str, Any]:
                 return read(name)
             except Exception as error:  # noqa: BLE001 -- a damaged file raises whatever it may
                 said = f"{type(error).__name__}: {error}"[:WIDTH]
-                return {**_text(name), "note": f"looks like {read.__name__[1:]}, but: {said}"}
+                return {
+                    **_text(name),
+                    "note": f"looks like {read.__name__[1:]}, but: {said}",
+                }
     return _text(name)
 
 
@@ -75,20 +84,36 @@ def _structure(name: str) -> dict[str, Any]:
         "ordered" if structure.is_ordered else "disordered",
     ]
     facts = {
-        "density": float(structure.density), "volume": structure.volume, "sites": len(structure),
-        "formula": structure.composition.reduced_formula, "a": a, "b": b, "c": c,
-    }  # fmt: skip
+        "density": float(structure.density),
+        "volume": structure.volume,
+        "sites": len(structure),
+        "formula": structure.composition.reduced_formula,
+        "a": a,
+        "b": b,
+        "c": c,
+    }
     if structure.is_ordered and len(structure) <= SITES:
         analyzer = SpacegroupAnalyzer(structure)
-        symbol, number = analyzer.get_space_group_symbol(), analyzer.get_space_group_number()
+        symbol, number = (
+            analyzer.get_space_group_symbol(),
+            analyzer.get_space_group_number(),
+        )
         said.insert(2, f"space group {symbol} ({number}, symprec 0.01)")
         facts |= {"symbol": symbol, "number": number}
         facts["species"] = [site.specie.symbol for site in structure]
-        facts["names"] = {str(e): e.long_name for e in structure.composition.element_composition}
-    if len(structure) <= NEAR:  # and, as the last one, what no distance within the cell reaches
+        facts["names"] = {
+            str(e): e.long_name for e in structure.composition.element_composition
+        }
+    if (
+        len(structure) <= NEAR
+    ):  # and, as the last one, what no distance within the cell reaches
         near = {round(float(d), 3) for d in structure.get_neighbor_list(REACH)[3]}
         facts["distances"] = [*sorted(near), a + b + c]
-    found: dict[str, Any] = {"kind": "structure", "summary": ", ".join(said), "facts": facts}
+    found: dict[str, Any] = {
+        "kind": "structure",
+        "summary": ", ".join(said),
+        "facts": facts,
+    }
     if len(structure) <= SITES:
         found["cell"] = structure.lattice.matrix.tolist()
         found["species"] = [site.species_string for site in structure]
@@ -99,8 +124,13 @@ def _structure(name: str) -> dict[str, Any]:
 def _vasprun(name: str) -> dict[str, Any]:
     from pymatgen.io.vasp import Vasprun  # noqa: PLC0415 -- see above
 
-    run = Vasprun(name, parse_dos=False, parse_eigen=False, parse_potcar_file=False,
-                  exception_on_bad_xml=False)  # fmt: skip
+    run = Vasprun(
+        name,
+        parse_dos=False,
+        parse_eigen=False,
+        parse_potcar_file=False,
+        exception_on_bad_xml=False,
+    )
     energy, sites = float(run.final_energy), len(run.final_structure)
     formula, steps = run.final_structure.composition.formula, len(run.ionic_steps)
     said = (
@@ -112,7 +142,7 @@ def _vasprun(name: str) -> dict[str, Any]:
 
 
 def _table(name: str) -> dict[str, Any]:
-    with open(name, newline="", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+    with open(name, newline="", encoding="utf-8", errors="replace") as file:
         start = file.read(8192)
         file.seek(0)
         separator = csv.Sniffer().sniff(start, delimiters=",;\t ").delimiter
@@ -127,7 +157,7 @@ def _table(name: str) -> dict[str, Any]:
 
 
 def _json(name: str) -> dict[str, Any]:
-    with open(name, encoding="utf-8") as file:  # noqa: PTH123
+    with open(name, encoding="utf-8") as file:
         found = json.load(file)
     if isinstance(found, dict):
         module, cls = found.get("@module"), found.get("@class")
@@ -139,7 +169,7 @@ def _json(name: str) -> dict[str, Any]:
 
 
 def _text(name: str) -> dict[str, Any]:
-    with open(name, "rb") as file:  # noqa: PTH123
+    with open(name, "rb") as file:
         start = file.read(8192)
     if b"\0" in start:
         return {"kind": "binary", "summary": "no text"}

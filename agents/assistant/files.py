@@ -66,11 +66,15 @@ def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:
     for count in range(first, len(parts) + 1):
         name = "/".join(parts[-count:])
         if parts[-count] not in RESERVED and not any(
-            name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/")
+            name == other
+            or name.startswith(f"{other}/")
+            or other.startswith(f"{name}/")
             for other in taken
         ):
             return name
-    raise UsageError(f"file {path}: an input cannot be called {resolved.name!r}; rename it")
+    raise UsageError(
+        f"file {path}: an input cannot be called {resolved.name!r}; rename it"
+    )
 
 
 def mentioned(question: str, known: Mapping[str, Path] = {}) -> tuple[str, list[str]]:
@@ -86,7 +90,9 @@ def mentioned(question: str, known: Mapping[str, Path] = {}) -> tuple[str, list[
                 paths.append(text)
                 found.update(attach(found, [text]))
                 resolved = path.resolve()
-                return f"{next(n for n, one in found.items() if one == resolved)}{after}"
+                return (
+                    f"{next(n for n, one in found.items() if one == resolved)}{after}"
+                )
         if _FILE.search(bare):
             raise UsageError(f"@{given}: no such file or folder")
         return match[0]
@@ -106,7 +112,9 @@ class Looked:
     def lines(self) -> list[str]:
         """What a prompt says of each."""
         return [
-            f"`{file.name}` ({file.kind}, {file.size} bytes): {file.summary}".rstrip(": ")
+            f"`{file.name}` ({file.kind}, {file.size} bytes): {file.summary}".rstrip(
+                ": "
+            )
             for file in self.files
         ]
 
@@ -117,24 +125,42 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
         return Looked()
     mounts = [Mount(path, name) for name, path in inputs.items()]
     done = await sandbox.call(
-        "agents.assistant.file_probe", "summarise", [sorted(inputs)], timeout=SECONDS, mounts=mounts
+        "agents.assistant.file_probe",
+        "summarise",
+        [sorted(inputs)],
+        timeout=SECONDS,
+        mounts=mounts,
     )
-    found = done.result if done.outcome is Outcome.OK and isinstance(done.result, dict) else {}
+    found = (
+        done.result
+        if done.outcome is Outcome.OK and isinstance(done.result, dict)
+        else {}
+    )
     files, figures, facts = [], [], {}
     for name, path in inputs.items():
         content = Inputs.read(path)
         each = found.get(name)
         each = each if isinstance(each, dict) else {}
         kind = each.get("kind")
-        said = [each.get("summary", f"could not be looked at ({done.outcome})"), each.get("note")]
-        summary = "\n".join(printable(part) for part in said if isinstance(part, str))[:SUMMARY]
+        said = [
+            each.get("summary", f"could not be looked at ({done.outcome})"),
+            each.get("note"),
+        ]
+        summary = "\n".join(printable(part) for part in said if isinstance(part, str))[
+            :SUMMARY
+        ]
         files.append(
             InputFile(
-                name, str(path), kind[:20] if isinstance(kind, str) else "file", content.size,
-                content.key if path.is_dir() else hashlib.sha256(content.files[0][1]).hexdigest(),
+                name,
+                str(path),
+                kind[:20] if isinstance(kind, str) else "file",
+                content.size,
+                content.key
+                if path.is_dir()
+                else hashlib.sha256(content.files[0][1]).hexdigest(),
                 summary,
             )
-        )  # fmt: skip
+        )
         if isinstance(each.get("facts"), dict):
             facts[name] = each["facts"]
         if (figure := drawn(name, each)) is not None:
@@ -145,7 +171,9 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
 def drawn(title: str, structure: Mapping[str, Any]) -> Figure | None:
     """A structure given as ``cell``, ``species`` and ``fractions``; ``None`` where it is none."""
     given = structure.get("species")
-    species = [n for n in given if isinstance(n, str)] if isinstance(given, list) else []
+    species = (
+        [n for n in given if isinstance(n, str)] if isinstance(given, list) else []
+    )
     import numpy as np  # noqa: PLC0415 -- slow to import
 
     from agents.drawing import atom_colour, structure_svg  # noqa: PLC0415 -- see above
@@ -155,15 +183,18 @@ def drawn(title: str, structure: Mapping[str, Any]) -> Figure | None:
         return None
     try:
         cell = np.array(structure.get("cell"), dtype=float).reshape(3, 3)
-        places = np.array(structure.get("fractions"), dtype=float).reshape(len(species), 3)
+        places = np.array(structure.get("fractions"), dtype=float).reshape(
+            len(species), 3
+        )
     except (ValueError, TypeError, OverflowError):
         return None
     if not np.isfinite(cell).all() or not np.isfinite(places).all():
         return None
     turns = {
-        "cell": cell.tolist(), "fractions": (places % 1.0).round(6).tolist(),
+        "cell": cell.tolist(),
+        "fractions": (places % 1.0).round(6).tolist(),
         "species": [printable(name[:20]) for name in species],
         "colours": [atom_colour(name) for name in species],
-    }  # fmt: skip
+    }
     text = structure_svg(turns["cell"], species, places.tolist(), title=title)
     return Figure(title, "image/svg+xml", text.encode(), turns)

@@ -42,16 +42,24 @@ INSTRUCTIONS = (
 
 Files = Annotated[
     list[str],
-    Field(max_length=100, description="Input files or folders of this machine; the code reads them"
-          " under their last part. What it writes to `out` comes back as paths."),
-]  # fmt: skip
+    Field(
+        max_length=100,
+        description="Input files or folders of this machine; the code reads them"
+        " under their last part. What it writes to `out` comes back as paths.",
+    ),
+]
 Entry = Annotated[
     str,
-    Field(max_length=100, description="Function without arguments whose value is returned."),
+    Field(
+        max_length=100,
+        description="Function without arguments whose value is returned.",
+    ),
 ]
 Asked = Annotated[
     str,
-    Field(min_length=1, max_length=20_000, description="What is to be computed, in words."),
+    Field(
+        min_length=1, max_length=20_000, description="What is to be computed, in words."
+    ),
 ]
 
 
@@ -95,7 +103,9 @@ class Served:
             code, entry, timeout=assistant.runtime.timeout, mounts=mounts, collect=True
         )
         written = store.write_files(self._place(), done.files)
-        return "\n".join([describe(done), *(f"written: {path}" for path in written)])[:PAGE]
+        return "\n".join([describe(done), *(f"written: {path}" for path in written)])[
+            :PAGE
+        ]
 
     async def solve(
         self,
@@ -121,7 +131,11 @@ class Served:
         place = self._place()
         store.write_files(place, answer.files)
         message = (answer.text or answer.error)[:PAGE]
-        return {"works": answer.works, "message": message, **store.as_json(answer, place)}
+        return {
+            "works": answer.works,
+            "message": message,
+            **store.as_json(answer, place),
+        }
 
     def _place(self) -> Path:
         """Where the files of a call are kept; it is made with the first of them."""
@@ -149,19 +163,26 @@ def build_server(config: AssistantConfig) -> MCPServer[AsyncExitStack]:
     """A server with the tools."""
     served = Served(config)
     server = MCPServer(
-        "matsmith", instructions=INSTRUCTIONS, version=importlib.metadata.version("matsmith"),
-        lifespan=lambda _: served.stack, log_level="WARNING",
-    )  # fmt: skip
+        "matsmith",
+        instructions=INSTRUCTIONS,
+        version=importlib.metadata.version("matsmith"),
+        lifespan=lambda _: served.stack,
+        log_level="WARNING",
+    )
     documents = DOCUMENTATION if config.retrieval.source != "none" else ()
     box: Any = Toolbox(served, None, answers=False)  # type: ignore[arg-type]
     for name in (*documents, "run", "solve"):
         about = ToolAnnotations(
-            read_only_hint=True, idempotent_hint=name not in {"run", "solve"},
+            read_only_hint=True,
+            idempotent_hint=name not in {"run", "solve"},
             open_world_hint=name == "solve",
-        )  # fmt: skip
+        )
         tool = getattr(box if name in documents else served, name)
         server.add_tool(
-            _with_tool_errors(tool), name=name, annotations=about, structured_output=name == "solve"
+            _with_tool_errors(tool),
+            name=name,
+            annotations=about,
+            structured_output=name == "solve",
         )
     return server
 

@@ -27,17 +27,25 @@ _PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
 _WORD = re.compile(r"^(?!out/|[^\s]*\*).*[^\W_]", re.DOTALL)
 #: Tables of what is looked for; see the file itself.
 RULES: Mapping[str, Any] = data_of(__file__, "rules")
-_UNITS = {ending: unit for unit, endings in RULES["units"].items() for ending in endings}
+_UNITS = {
+    ending: unit for unit, endings in RULES["units"].items() for ending in endings
+}
 
 
 class Supplied:
     """Everything that the user handed over: what was ``said`` in the conversation, the inputs."""
 
     def __init__(self, said: str, inputs: Mapping[str, Path]) -> None:
-        parts = [said, *inputs, *(_start(path) for path in inputs.values() if path.is_file())]
+        parts = [
+            said,
+            *inputs,
+            *(_start(path) for path in inputs.values() if path.is_file()),
+        ]
         text = "\n".join(parts)
         self._numbers = {float(found) for found in _NUMBER.findall(text)}
-        self._numbers |= {value for word, value in RULES["words"].items() if word in said.lower()}
+        self._numbers |= {
+            value for word, value in RULES["words"].items() if word in said.lower()
+        }
         self._numbers |= {float(found) / 100 for found in _PERCENT.findall(said)}
         self.said = {float(found) for found in _NUMBER.findall(said)}
         self._squeezed = _squeeze(text)
@@ -94,23 +102,32 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
     """The children of a node in which data can stand."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return  # a docstring
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom):
+    if isinstance(
+        node, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom
+    ):
         return
     if isinstance(node, ast.Call) and _called(node) in RULES["counting"]:
         yield node.func
         return
     if isinstance(node, ast.keyword) and node.arg in RULES["looks"]:
         return
-    if isinstance(node, ast.Assign) and any("unit" in _text(one) for one in node.targets):
+    if isinstance(node, ast.Assign) and any(
+        "unit" in _text(one) for one in node.targets
+    ):
         return
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
-        yield from (value for key, value in pairs
-                    if not (isinstance(key, ast.Constant) and key.value == "units"))  # fmt: skip
+        yield from (
+            value
+            for key, value in pairs
+            if not (isinstance(key, ast.Constant) and key.value == "units")
+        )
         return
     for child in ast.iter_child_nodes(node):
         if isinstance(node, ast.Subscript) and child is node.slice:
-            if not _is_small(child, 3) and not isinstance(getattr(child, "value", None), str):
+            if not _is_small(child, 3) and not isinstance(
+                getattr(child, "value", None), str
+            ):
                 yield child
         elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Slice):
             if not _is_small(child, 4):
@@ -135,7 +152,11 @@ def _is_small(node: ast.AST, most: int) -> bool:
     """A whole number up to ``most``, one half or a power of ten: a factor, not a datum."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
-    value = abs(node.value) if isinstance(node, ast.Constant) and _is_number(node.value) else None
+    value = (
+        abs(node.value)
+        if isinstance(node, ast.Constant) and _is_number(node.value)
+        else None
+    )
     if value is None:
         return False
     if value in (0, 0.5) or (value <= most and value % 1 == 0):
@@ -156,11 +177,15 @@ def _is_datum(value: object) -> bool:
 
 def assumed(found: Sequence[tuple[object, int]], given: Supplied) -> list[str]:
     """Those literals that the user has not handed over, with their lines."""
-    own = (f"{value!r} (line {line})" for value, line in found if not given.holds(value))
+    own = (
+        f"{value!r} (line {line})" for value, line in found if not given.holds(value)
+    )
     return list(dict.fromkeys(own))
 
 
-def repeated(value: object, found: Sequence[tuple[object, int]], given: Supplied) -> int | None:
+def repeated(
+    value: object, found: Sequence[tuple[object, int]], given: Supplied
+) -> int | None:
     """The line of a literal that a value merely repeats; ``None`` for a value that was computed."""
     if not _is_datum(value) or value in (0, 1):
         return None
@@ -173,13 +198,18 @@ def _same(literal: object, value: object) -> bool:
     """Whether a value is the literal, or the literal rounded to three digits or more."""
     if isinstance(literal, float) and isinstance(value, float):
         _, _, after = repr(value).partition(".")
-        rounded = len(repr(value).strip("-0.").replace(".", "")) > 2 and round(literal, len(after))
+        rounded = len(repr(value).strip("-0.").replace(".", "")) > 2 and round(
+            literal, len(after)
+        )
         return math.isclose(literal, value) or rounded == value
     return type(literal) is type(value) and literal == value
 
 
 def notes(
-    values: Sequence[Value], trace: Trace, own: Sequence[str], inputs: Mapping[str, Path]
+    values: Sequence[Value],
+    trace: Trace,
+    own: Sequence[str],
+    inputs: Mapping[str, Path],
 ) -> Iterator[str]:
     """What a reader must know, most important first."""
     if not trace.noted:
@@ -210,8 +240,16 @@ def _unread(inputs: Mapping[str, Path], read: Collection[str]) -> list[str]:
     for name, path in inputs.items():
         inside = {each for each in read if f"{each}/".startswith(f"{name}/")}
         kinds = {Path(each).suffix or Path(each).name for each in inside - {name}}
-        files = (f"{name}/{p.relative_to(path).as_posix()}" for p in path.rglob("*") if p.is_file())
-        found += [f for f in files if (Path(f).suffix or Path(f).name) in kinds and f not in read]
+        files = (
+            f"{name}/{p.relative_to(path).as_posix()}"
+            for p in path.rglob("*")
+            if p.is_file()
+        )
+        found += [
+            f
+            for f in files
+            if (Path(f).suffix or Path(f).name) in kinds and f not in read
+        ]
         found += [] if inside else [name]
     return sorted(found)
 
@@ -221,7 +259,11 @@ def split_unit(name: str) -> tuple[str, str | None]:
     words = re.findall(r"[A-Za-z0-9]+", name)
     for start in range(max(1, len(words) - 4), len(words)):
         ending = "_".join(words[start:])
-        unit = RULES["letters"].get(ending) if len(ending) == 1 else _UNITS.get(ending.lower())
+        unit = (
+            RULES["letters"].get(ending)
+            if len(ending) == 1
+            else _UNITS.get(ending.lower())
+        )
         if unit is not None:
             return " ".join(words[:start]), unit
     return name.replace("_", " ").strip(), None
@@ -232,7 +274,9 @@ Facts = Mapping[str, Mapping[str, Any]]
 _CHANGES, _BY_SITE, _EACH_SITE = (
     re.compile("|".join(RULES[name])) for name in ("changes", "by_site", "each_site")
 )
-_UNIT = re.compile(r"(?:1|[A-Za-zÅ°µμ]+)(?:\^-?\d)?(?:[ */](?:[A-Za-zÅ°µμ]+)(?:\^-?\d)?)*")
+_UNIT = re.compile(
+    r"(?:1|[A-Za-zÅ°µμ]+)(?:\^-?\d)?(?:[ */](?:[A-Za-zÅ°µμ]+)(?:\^-?\d)?)*"
+)
 _RAISED = str.maketrans("⁻¹²³", "-123")
 _PER = re.compile(r"\s*/\s*(?:atom|f\.u\.|formula unit)s?")
 
@@ -255,14 +299,18 @@ def disagreements(values: Sequence[Value], trace: Trace, facts: Facts) -> Iterat
             having = [file for file, known in facts.items() if fact in known]
             if len(having) != 1 or not re.fullmatch(pattern, word):
                 continue
-            if changed and having[0] in trace.read:  # the value is of what was made from it
+            if (
+                changed and having[0] in trace.read
+            ):  # the value is of what was made from it
                 continue
             expected = facts[having[0]][fact]
             if not _agrees(_in(value.value, unit, known_in), expected, share):
                 at = f"computed independently from {having[0]}"
                 shown = f"{expected:.5g}" if isinstance(expected, float) else expected
                 known = f"it is {shown} {known_in}".rstrip()
-                known = "no two sites are so far apart" if fact == "distances" else known
+                known = (
+                    "no two sites are so far apart" if fact == "distances" else known
+                )
                 yield f"{value.name} is {value.text}, but {at}: {known}"
 
 
@@ -290,7 +338,9 @@ def _units() -> Any:
 def _agrees(value: Any, expected: Any, share: float) -> bool:
     if isinstance(value, bool):
         return True
-    if isinstance(expected, list) and isinstance(value, int | float):  # distances, and the diagonal
+    if isinstance(expected, list) and isinstance(
+        value, int | float
+    ):  # distances, and the diagonal
         near = [each for each in expected if isinstance(each, int | float)]
         if len(near) > 1 and near[-2] < value < near[-1]:
             return True
@@ -298,7 +348,9 @@ def _agrees(value: Any, expected: Any, share: float) -> bool:
     if isinstance(expected, int | float) and isinstance(value, int | float):
         return math.isclose(value, expected, rel_tol=share)
     if isinstance(expected, str) and isinstance(value, str):
-        one, other = (re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", t) for t in (value, expected))
+        one, other = (
+            re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", t) for t in (value, expected)
+        )
         return one == other or sorted(one) == sorted(other)
     return True  # not the same kind of thing: nothing is known
 
@@ -315,19 +367,24 @@ def other_sites(question: str, tree: ast.Module, facts: Facts) -> Iterator[str]:
     ((file, known),) = having
     species, names = list(map(str, known["species"])), dict(known.get("names") or {})
     asked = {
-        symbol for symbol in names
+        symbol
+        for symbol in names
         if re.search(rf"(?<![A-Za-z]){symbol}(?![a-z0-9.]|[A-Z])", question)
         or str(names[symbol]).lower() in question.lower()
-    }  # fmt: skip
+    }
     for line, numbers in _sites(tree):
         at = {n: species[n] for n in numbers if -len(species) <= n < len(species)}
-        if any(re.search(rf"(?<![\w.]){n}(?![\w.])(?!{_QUANTITY})", question) for n in at):
+        if any(
+            re.search(rf"(?<![\w.]){n}(?![\w.])(?!{_QUANTITY})", question) for n in at
+        ):
             continue  # the question itself counts sites
         others = {n: element for n, element in at.items() if element not in asked}
         if len(at) > 1 and len(asked) == len(at) and set(at.values()) != asked:
             others = at
         if asked and others:
-            listed = ", ".join(f"site {n} of {file} is {element}" for n, element in others.items())
+            listed = ", ".join(
+                f"site {n} of {file} is {element}" for n, element in others.items()
+            )
             yield f"{listed} (line {line}); the question is about {' and '.join(sorted(asked))}"
 
 
@@ -335,10 +392,11 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
     """Lines at which sites are taken by their numbers, until the structure is changed."""
     named = {
         target.id
-        for node in ast.walk(tree) if isinstance(node, ast.Assign)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name) and _STRUCTURE.search(_text(node.value))
-    }  # fmt: skip
+    }
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Call | ast.Subscript)]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if isinstance(node, ast.Subscript):
@@ -360,7 +418,9 @@ def _whole(node: ast.AST) -> list[int]:
             return [n for each in items for n in _whole(each)]
         case ast.Constant(value=value) if type(value) is int:
             return [value]
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is int:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if (
+            type(value) is int
+        ):
             return [-value]
     return []
 
@@ -371,15 +431,21 @@ _RADIATION = re.compile(RULES["radiation"], re.IGNORECASE)
 
 def unheeded(question: str, tree: ast.Module, trace: Trace) -> Iterator[str]:
     """Quantities and radiations that the question names and the code does not."""
-    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    constants = [
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)
+    ]
     numbers = [abs(c) for c in constants if _is_number(c)]
     texts = " ".join(c for c in constants if isinstance(c, str))
     for text, unit in _ASKED.findall(question):
         asked = float(text)
         forms = {asked * 10.0**n for n in (0, -2, -10, -9, -3, 3, -12, 9)}
         forms |= {1 + asked / 100, 1 - asked / 100, asked + 273.15}
-        if text not in texts and not any(math.isclose(n, f) for n in numbers for f in forms):
+        if text not in texts and not any(
+            math.isclose(n, f) for n in numbers for f in forms
+        ):
             yield f"the question says {text} {unit}, the code does not"
     for element in _RADIATION.findall(question):
-        if f"{element}K" not in texts and any("XRDCalculator" in name for name in trace.library):
+        if f"{element}K" not in texts and any(
+            "XRDCalculator" in name for name in trace.library
+        ):
             yield f"the question says {element} K-alpha, the code does not"

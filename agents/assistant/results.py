@@ -16,23 +16,44 @@ from pydantic import ValidationError
 
 from agents.answer import spoken_beside
 from agents.assistant import provenance
-from agents.assistant.answers import Answer, AnswerKind, Figure, OutputFile, Trace, Value, ending
+from agents.assistant.answers import (
+    Answer,
+    AnswerKind,
+    Figure,
+    OutputFile,
+    Trace,
+    Value,
+    ending,
+)
 from agents.assistant.files import Looked, drawn
 from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
 from sandbox.base import Execution, Mount, Outcome, Sandbox, Written
 from sandbox.exchange import valid
-from sandbox.inside.values import Element, EnumMember, Msonable, Species, is_scalar, represent
+from sandbox.inside.values import (
+    Element,
+    EnumMember,
+    Msonable,
+    Species,
+    is_scalar,
+    represent,
+)
 from sandbox.inside.values import plain as unwrapped
 
 SHOWN = 4000  # characters of a value
 ERROR = 2000  # of a traceback
 #: Keys of a returned dict that are about the values.
 NEEDS, UNITS = "needs_input", "units"
-PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+}
 _STRUCTURES = frozenset({"Structure", "IStructure"})
-_LIMITS = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED})
+_LIMITS = frozenset(
+    {Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED}
+)
 
 
 async def run_final(
@@ -45,18 +66,26 @@ async def run_final(
     """
     inputs = [mount.target for mount in mounts]
     done = await sandbox.call(
-        "agents.assistant.tracer", "run_traced", [code, entry, inputs],
-        timeout=timeout, mounts=mounts, collect=True,
-    )  # fmt: skip
+        "agents.assistant.tracer",
+        "run_traced",
+        [code, entry, inputs],
+        timeout=timeout,
+        mounts=mounts,
+        collect=True,
+    )
     found: Any = done.result if done.outcome is Outcome.OK else None
     if isinstance(found, dict) and "value" in found:
         try:
-            trace = Trace.model_validate({n: part for n, part in found.items() if n != "value"})
+            trace = Trace.model_validate(
+                {n: part for n, part in found.items() if n != "value"}
+            )
             return replace(done, result=found["value"], payload=None), trace
         except ValidationError:
             pass  # the code replaced it
     if done.outcome not in _LIMITS:
-        done = await sandbox.run(code, entry, timeout=timeout, mounts=mounts, collect=True)
+        done = await sandbox.run(
+            code, entry, timeout=timeout, mounts=mounts, collect=True
+        )
     return done, Trace(noted=False)
 
 
@@ -78,7 +107,9 @@ def answer_of(
     )
 
 
-def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said: str) -> Answer:
+def completed(
+    answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said: str
+) -> Answer:
     """The answer with what the final run of its code gave; ``said`` is the conversation so far."""
     execution, trace = ran
     answer = replace(
@@ -105,15 +136,22 @@ def completed(answer: Answer, ran: tuple[Execution, Trace], looked: Looked, said
     own = provenance.assumed(found, given)
     values = tuple(
         Value(
-            name, shown := plain(value), _text(value), unit_of(name, value, units),
+            name,
+            shown := plain(value),
+            _text(value),
+            unit_of(name, value, units),
             provenance.repeated(shown, found, given),
         )
         for name, value in items.items()
-    )  # fmt: skip
+    )
     works = any(value.value is not None for value in values)
     files = tuple(map(_output, execution.files))
-    structures = [drawn(name, cell) for name, v in items.items() if (cell := _structure(v))]
-    pictures = [Figure(f.name, f.mime, f.data) for f in files if f.mime in PICTURES.values()]
+    structures = [
+        drawn(name, cell) for name, v in items.items() if (cell := _structure(v))
+    ]
+    pictures = [
+        Figure(f.name, f.mime, f.data) for f in files if f.mime in PICTURES.values()
+    ]
     return replace(
         answer,
         kind="answered" if works else "needs_input" if needs else "failed",
@@ -137,7 +175,11 @@ def _once(figures: Sequence[Figure]) -> tuple[Figure, ...]:
     """Each structure and picture once, under its first title."""
     found: dict[object, Figure] = {}
     for figure in figures:
-        shape = json.dumps(plain(dict(figure.structure))) if figure.structure else figure.data
+        shape = (
+            json.dumps(plain(dict(figure.structure)))
+            if figure.structure
+            else figure.data
+        )
         found.setdefault(shape, figure)
     return tuple(found.values())
 
@@ -148,7 +190,9 @@ def _instead(trajectory: Trajectory) -> tuple[AnswerKind, str]:
         return "needs_input", valid(trajectory.needs)
     happened = trajectory.error or FAULTS.get(trajectory.fault or "")
     reply = spoken(trajectory.answer).strip()
-    said = valid("\n".join(filter(None, [happened, reply]))) or "the model replied nothing"
+    said = (
+        valid("\n".join(filter(None, [happened, reply]))) or "the model replied nothing"
+    )
     if trajectory.stop_reason in INFRASTRUCTURE:
         return "broken", said
     if trajectory.stop_reason == "budget":
@@ -161,7 +205,9 @@ def _text(value: Any) -> str:
     """A value in words: of a structure its formula and size, not its fields."""
     if (cell := _structure(value)) is not None:
         counts = Counter(cell["species"])
-        formula = " ".join(f"{name[:20]}{count}" for name, count in list(counts.items())[:20])
+        formula = " ".join(
+            f"{name[:20]}{count}" for name, count in list(counts.items())[:20]
+        )
         return f"structure of {len(cell['species'])} sites: {formula}"
     text = represent(value.item() if is_scalar(value) else value, SHOWN)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
@@ -204,14 +250,18 @@ def plain(value: Any, depth: int = 20) -> Any:
 
 def _structure(value: Any) -> dict[str, Any] | None:
     """Cell and sites of a structure that was returned; ``None`` where it is none."""
-    if not isinstance(value, Msonable) or value.class_name.rpartition(".")[2] not in _STRUCTURES:
+    if (
+        not isinstance(value, Msonable)
+        or value.class_name.rpartition(".")[2] not in _STRUCTURES
+    ):
         return None
     try:
         sites = value.fields["sites"]
         return {
-            "cell": value.fields["lattice"]["matrix"], "fractions": [site["abc"] for site in sites],
+            "cell": value.fields["lattice"]["matrix"],
+            "fractions": [site["abc"] for site in sites],
             "species": [str(site["species"][0]["element"]) for site in sites],
-        }  # fmt: skip
+        }
     except (KeyError, IndexError, TypeError):
         return None
 
@@ -235,6 +285,8 @@ def _tried(steps: Collection[Step]) -> list[str]:
 def outcome_line(result: str) -> str:
     """Outcome and exception in one line, from what the tool ``run`` says of an execution."""
     outcome = re.search(r"^outcome: (.+)$", result, re.MULTILINE)
-    error = re.search(r"^error:\n(.+?)(?=\n[a-z ]+:\n|\Z)", result, re.MULTILINE | re.DOTALL)
+    error = re.search(
+        r"^error:\n(.+?)(?=\n[a-z ]+:\n|\Z)", result, re.MULTILINE | re.DOTALL
+    )
     first = outcome[1] if outcome else result.partition("\n")[0]
     return ending(first, error[1] if error else "")

@@ -36,7 +36,10 @@ Listen = Callable[[Event], None]
 
 @asynccontextmanager
 async def open_assistant(
-    config: AssistantConfig, *, say: Callable[[str], None] = lambda _: None, warm: bool = True
+    config: AssistantConfig,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    warm: bool = True,
 ) -> AsyncIterator[Assistant]:
     """Build everything that works on questions; at the end, stop it.
 
@@ -49,9 +52,16 @@ async def open_assistant(
         stack.push_async_callback(client.close)
         there = await asyncio.to_thread(packages, config, say)
         opened = open_runtime(
-            config, config.env, there, client=client, writer=open_writer(config, client, Meter()),
-            say=say, executes=True, warm=warm, late=True,
-        )  # fmt: skip
+            config,
+            config.env,
+            there,
+            client=client,
+            writer=open_writer(config, client, Meter()),
+            say=say,
+            executes=True,
+            warm=warm,
+            late=True,
+        )
         yield Assistant(config, await stack.enter_async_context(opened))
 
 
@@ -63,7 +73,9 @@ class Assistant:
         self.config = config
         self.runtime = runtime
         self.sandbox = runtime.sandbox
-        self.lock = hashlib.sha256(environments.lock_file(config.env).read_bytes()).hexdigest()
+        self.lock = hashlib.sha256(
+            environments.lock_file(config.env).read_bytes()
+        ).hexdigest()
 
     async def switch(self, name: str) -> None:
         """Ask another model of the same endpoint from now on."""
@@ -71,7 +83,9 @@ class Assistant:
         client = open_client(model)
         self.config = self.config.model_copy(update={"model": model})
         await self.runtime.model.close()
-        self.runtime = replace(self.runtime, model=client, agent=self.agent(model=client))
+        self.runtime = replace(
+            self.runtime, model=client, agent=self.agent(model=client)
+        )
 
     def agent(self, **changes: Any) -> Agent:
         """The agent with changes of its equipment."""
@@ -96,9 +110,13 @@ class Session:
         self.folder = folder
         self.turns: list[Answer] = [] if folder is None else store.load(folder)
         # A question that was given up may have been so before its inputs were looked at.
-        told = [t for t in self.turns if t.inputs or t.kind not in {"stopped", "broken"}]
+        told = [
+            t for t in self.turns if t.inputs or t.kind not in {"stopped", "broken"}
+        ]
         known = told[-1].inputs if told else ()
-        self.files = {f.name: path for f in known if os.access(path := Path(f.path), os.R_OK)}
+        self.files = {
+            f.name: path for f in known if os.access(path := Path(f.path), os.R_OK)
+        }
         self._task: asyncio.Task[Answer] | None = None
         self._why = ""
 
@@ -119,7 +137,9 @@ class Session:
         happens. Another ``seed`` than before asks past the cache.
         """
         if self._task is not None:
-            raise RuntimeError("this session is working on a question; wait for it, or cancel it")
+            raise RuntimeError(
+                "this session is working on a question; wait for it, or cancel it"
+            )
         question = valid(question)
         self.files = attach(self.files, files)
         started = time.monotonic()
@@ -141,7 +161,9 @@ class Session:
                 answer = Answer(question, "stopped", self._why, usage=_spent(steps))
             else:
                 answer = self._task.result()
-        except SandboxError as error:  # outside of an episode: with the inputs, or the answer
+        except (
+            SandboxError
+        ) as error:  # outside of an episode: with the inputs, or the answer
             answer = Answer(question, "broken", str(error), usage=_spent(steps))
         except asyncio.CancelledError:  # of whoever waits for the answer
             self._task.cancel()
@@ -159,7 +181,9 @@ class Session:
         self.turns.append(answer)
         if self.folder is not None:
             try:
-                await asyncio.to_thread(store.save, self.folder, len(self.turns), answer)
+                await asyncio.to_thread(
+                    store.save, self.folder, len(self.turns), answer
+                )
             except OSError as error:  # it has been paid for
                 why = f"this answer is kept nowhere: {self.folder}: {error.strerror}"
                 return replace(answer, notes=(*answer.notes, why))
@@ -205,20 +229,32 @@ class Session:
             begin("look", ", ".join(self.files))
         looked = await look(sandbox, self.files)
         seen = {file.sha256 for turn in self.turns for file in turn.inputs}
-        drawn = {file.name for file in looked.files if file.sha256 in seen}  # by an earlier turn
-        looked = replace(looked, figures=tuple(f for f in looked.figures if f.title not in drawn))
+        drawn = {
+            file.name for file in looked.files if file.sha256 in seen
+        }  # by an earlier turn
+        looked = replace(
+            looked, figures=tuple(f for f in looked.figures if f.title not in drawn)
+        )
         earlier = self.turns[-TURNS:]
         turns = [_as_turn(turn) for turn in earlier]
-        asks = not (earlier and earlier[-1].kind == "needs_input")  # once, and not again
-        said = "\n".join([text, *(f"{t.question}\n{t.returned or t.text}" for t in earlier)])
+        asks = not (
+            earlier and earlier[-1].kind == "needs_input"
+        )  # once, and not again
+        said = "\n".join(
+            [text, *(f"{t.question}\n{t.returned or t.text}" for t in earlier)]
+        )
         mounts = {name: str(path) for name, path in self.files.items()}
         attempts: list[prompts.Attempt] = []
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
         usage, steps = Usage(), tuple[Step, ...]()
         while True:
-            prompt = prompts.free_question(text, looked.lines, turns, asks=asks, attempts=attempts)
+            prompt = prompts.free_question(
+                text, looked.lines, turns, asks=asks, attempts=attempts
+            )
             name = f"{key}-{len(self.turns)}-{len(attempts)}"  # what recordings are kept by
-            question = Question(name, prompt, mounts=mounts, search=text, asks=asks, writes=True)
+            question = Question(
+                name, prompt, mounts=mounts, search=text, asks=asks, writes=True
+            )
             done = await agent.solve(question, seed=seed)
             usage, steps = usage + done.usage, (*steps, *done.steps)
             done = replace(done, usage=usage, steps=steps)
@@ -227,18 +263,31 @@ class Session:
             if done.code is not None and done.entry is not None:
                 begin("final")
                 ran = await results.run_final(
-                    sandbox, done.code, done.entry, timeout=runtime.timeout,
+                    sandbox,
+                    done.code,
+                    done.entry,
+                    timeout=runtime.timeout,
                     mounts=mounts_of(question),
-                )  # fmt: skip
-                answer = await asyncio.to_thread(results.completed, answer, ran, looked, said)
+                )
+                answer = await asyncio.to_thread(
+                    results.completed, answer, ran, looked, said
+                )
             if answer.kind != "failed":
                 return answer
             ended = ending(answer.outcome, answer.error or answer.text)
-            returned = "" if answer.error else answer.returned or "nothing that has a value"
-            attempts.append(prompts.Attempt(
-                len(attempts) + 1, answer.code or "", ended, traceback=answer.error,
-                printed=answer.printed[:TOLD], returned=returned,
-            ))  # fmt: skip
+            returned = (
+                "" if answer.error else answer.returned or "nothing that has a value"
+            )
+            attempts.append(
+                prompts.Attempt(
+                    len(attempts) + 1,
+                    answer.code or "",
+                    ended,
+                    traceback=answer.error,
+                    printed=answer.printed[:TOLD],
+                    returned=returned,
+                )
+            )
             if len(attempts) == TRIES:
                 return replace(answer, tried=(*answer.tried, attempts[-1].outcome))
             begin("again", attempts[-1].outcome)
@@ -256,12 +305,18 @@ def _as_turn(turn: Answer) -> str:
         "no_code": f"No reply: {turn.text}",
     }
     code = (turn.code or "")[:TOLD]
-    return prompts.free_turn(turn.question, turn.said[:TOLD], code, ended[turn.kind][:TOLD])
+    return prompts.free_turn(
+        turn.question, turn.said[:TOLD], code, ended[turn.kind][:TOLD]
+    )
 
 
 def _spent(steps: Sequence[Step]) -> Usage:
     """What steps cost; a request that was given up is paid for, nobody knows how much."""
-    paid = [Usage(**s.detail["usage"]) for s in steps if s.kind == "model" and "usage" in s.detail]
+    paid = [
+        Usage(**s.detail["usage"])
+        for s in steps
+        if s.kind == "model" and "usage" in s.detail
+    ]
     if steps and steps[-1].kind == "begin" and steps[-1].detail["kind"] == "model":
         paid.append(Usage(calls=1, estimated=True, cost_usd=None))
     return sum(paid, Usage())

@@ -23,7 +23,13 @@ SOURCES = 12  # that are listed
 CALLS = 8  # that are named
 ROWS, COLUMNS = 40, 8  # of a table of records
 SAID = 4  # values that the first line says
-_DISTRIBUTIONS = ("pymatgen", "pymatgen-core", "pymatgen-analysis-defects", "matminer", "phonopy")
+_DISTRIBUTIONS = (
+    "pymatgen",
+    "pymatgen-core",
+    "pymatgen-analysis-defects",
+    "matminer",
+    "phonopy",
+)
 _HEADS = {
     "needs_input": "Needs input",
     "explained": "In words",
@@ -33,7 +39,9 @@ _HEADS = {
     "broken": "Not the model's doing",
 }
 
-Kind = Literal["head", "text", "note", "table", "soft", "code", "error", "files", "list"]
+Kind = Literal[
+    "head", "text", "note", "table", "soft", "code", "error", "files", "list"
+]
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,9 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
     """The first line is the answer; below it all to believe it. Its files lie in ``folder``."""
     failed = answer.text or f"{answer.outcome or ''}"
     head = _HEADS.get(answer.kind, "")
-    yield Block("head", sentence(answer.values) if answer.works else f"{head}: {failed}")
+    yield Block(
+        "head", sentence(answer.values) if answer.works else f"{head}: {failed}"
+    )
     if answer.works and answer.text:  # some values, and what the others lack
         yield Block("note", f"needs input: {answer.text}")
     if answer.said:
@@ -63,14 +73,24 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
         yield Block("error", answer.error)
     if answer.files:
         at = [f.name if folder is None else str(folder / f.name) for f in answer.files]
-        yield Block("files", "Files", [
-            (name, f"{file.size:,} bytes  sha256 {file.sha256[:12]}")
-            for name, file in zip(at, answer.files, strict=True)
-        ])  # fmt: skip
+        yield Block(
+            "files",
+            "Files",
+            [
+                (name, f"{file.size:,} bytes  sha256 {file.sha256[:12]}")
+                for name, file in zip(at, answer.files, strict=True)
+            ],
+        )
     if answer.code is not None:
-        there = [f"{n} {answer.versions[n]}" for n in _DISTRIBUTIONS if n in answer.versions]
+        there = [
+            f"{n} {answer.versions[n]}" for n in _DISTRIBUTIONS if n in answer.versions
+        ]
         ran = f"executed in the {answer.tier} sandbox on {', '.join(there)}: {answer.outcome}"
-        yield Block("code", f"Code ({ran if answer.outcome else 'not executed'})", [[answer.code]])
+        yield Block(
+            "code",
+            f"Code ({ran if answer.outcome else 'not executed'})",
+            [[answer.code]],
+        )
     if answer.sources:
         found = [f"{s.name}  {s.distribution} {s.version}" for s in answer.sources]
         more = [f"{len(found) - SOURCES} more"] if len(found) > SOURCES else []
@@ -85,7 +105,9 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
 
 def sentence(values: Sequence[Value]) -> str:
     """The values in words, with the digits that one reads."""
-    said = [(_words(value), text) for value in values if (text := quantity(value))][:SAID]
+    said = [(_words(value), text) for value in values if (text := quantity(value))][
+        :SAID
+    ]
     if not said:
         named = ", ".join(_words(value) for value in values[:SAID])
         return f"Worked out: {named}."
@@ -112,13 +134,21 @@ def _digits(value: Any) -> str:
     if isinstance(value, float):
         short = f"{value:.5g}"
         return f"{value:.0f}" if "e+0" in short and abs(value) < 1e9 else short
-    return str(value) if isinstance(value, int) or (isinstance(value, str) and 0 < len(value) < 80
-                                                    and "\n" not in value) else ""  # fmt: skip
+    return (
+        str(value)
+        if isinstance(value, int)
+        or (isinstance(value, str) and 0 < len(value) < 80 and "\n" not in value)
+        else ""
+    )
 
 
 def _words(value: Value) -> str:
     """The name of a value without the unit at its end."""
-    return split_unit(value.name)[0] if value.unit else value.name.replace("_", " ").strip()
+    return (
+        split_unit(value.name)[0]
+        if value.unit
+        else value.name.replace("_", " ").strip()
+    )
 
 
 def _tables(answer: Answer) -> Iterator[Block]:
@@ -131,16 +161,26 @@ def _tables(answer: Answer) -> Iterator[Block]:
     for value in answer.values:
         if (rows_ := _records(value.value)) is not None:
             unit = f" ({value.unit})" if value.unit else ""
-            more = f", the first {ROWS} of {len(value.value)}" * (len(value.value) > ROWS)
+            more = f", the first {ROWS} of {len(value.value)}" * (
+                len(value.value) > ROWS
+            )
             yield Block("table", f"{value.name}{unit}{more}", rows_, head=True)
 
 
 def _records(value: Any) -> list[list[str]] | None:
     """Rows of a list of flat dicts, the first one the names; ``None`` where it is none."""
-    if not isinstance(value, list) or not value or not all(isinstance(r, dict) for r in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(r, dict) for r in value)
+    ):
         return None
     names = list(dict.fromkeys(str(key) for record in value for key in record))
-    flat = all(not isinstance(item, dict | list) for record in value for item in record.values())
+    flat = all(
+        not isinstance(item, dict | list)
+        for record in value
+        for item in record.values()
+    )
     if not flat or not 0 < len(names) <= COLUMNS:
         return None
     cells = [[record.get(name, "") for name in names] for record in value[:ROWS]]
@@ -175,10 +215,14 @@ def safe(text: str) -> str:
 
 
 _MARKUP: dict[Kind, str] = {
-    "head": "[bold]{}[/bold]", "note": "[bold yellow]![/bold yellow] {}", "soft": "[dim]{}[/dim]",
-    "table": "[bold]{}[/bold]", "code": "\n[bold]{}[/bold]", "list": "\n[bold]{}[/bold]",
+    "head": "[bold]{}[/bold]",
+    "note": "[bold yellow]![/bold yellow] {}",
+    "soft": "[dim]{}[/dim]",
+    "table": "[bold]{}[/bold]",
+    "code": "\n[bold]{}[/bold]",
+    "list": "\n[bold]{}[/bold]",
     "files": "\n[bold]{}[/bold]",
-}  # fmt: skip
+}
 
 
 def print_answer(answer: Answer, console: Console, folder: Path | None = None) -> None:
@@ -195,11 +239,15 @@ def print_answer(answer: Answer, console: Console, folder: Path | None = None) -
             console.print(table)
         else:
             for row in block.rows:
-                console.print((": " if block.kind == "table" else "  ").join(map(safe, row)))
+                console.print(
+                    (": " if block.kind == "table" else "  ").join(map(safe, row))
+                )
 
 
 WEB = Path(__file__).parent / "web"
-_PAGES = Environment(loader=FileSystemLoader(WEB), autoescape=True, undefined=StrictUndefined)
+_PAGES = Environment(
+    loader=FileSystemLoader(WEB), autoescape=True, undefined=StrictUndefined
+)
 _PAGES.globals |= {"json": json.dumps, "pieces": pieces}
 
 
@@ -207,7 +255,9 @@ def answer_html(answer: Answer) -> Markup:
     """What is shown of an answer, as one ``<div>``; pictures stand before the code."""
     shown = list(blocks(answer))
     kinds = [block.kind for block in shown]
-    first = next((n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds))
+    first = next(
+        (n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds)
+    )
     page = _PAGES.get_template("answer.html")
     html = page.render(blocks=shown, figures=answer.figures, first=first)
     return Markup(html)  # noqa: S704 -- the template escapes all that it is given

@@ -46,7 +46,9 @@ def new_session() -> Path:
 def sessions() -> list[Path]:
     """The conversations, the one used last first."""
     found = [path.parent for path in sessions_folder().glob("*/1.json")]
-    return sorted(found, key=lambda folder: -max(p.stat().st_mtime for p in folder.glob("*.json")))
+    return sorted(
+        found, key=lambda folder: -max(p.stat().st_mtime for p in folder.glob("*.json"))
+    )
 
 
 def find_session(name: str | None = "") -> Path:
@@ -56,7 +58,9 @@ def find_session(name: str | None = "") -> Path:
     found = [folder for folder in sessions() if folder.name.startswith(name)]
     if not found:
         about = f"called {name} " if name else ""
-        raise UsageError(f"there is no conversation {about}to continue in {sessions_folder()}")
+        raise UsageError(
+            f"there is no conversation {about}to continue in {sessions_folder()}"
+        )
     return found[0]
 
 

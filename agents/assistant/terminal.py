@@ -32,10 +32,17 @@ class Terminal:
     progress: Console
     timeout: float | None = None  # seconds of wall time for one question
     as_json: bool = False  # each answer as one line of JSON
-    seed: int = field(default_factory=lambda: time.time_ns() // 1_000_000)  # counts up: /retry
+    seed: int = field(
+        default_factory=lambda: time.time_ns() // 1_000_000
+    )  # counts up: /retry
 
     async def ask(
-        self, session: Session, text: str, files: Sequence[str] = (), *, again: bool = False
+        self,
+        session: Session,
+        text: str,
+        files: Sequence[str] = (),
+        *,
+        again: bool = False,
     ) -> Answer:
         """Answer one question and show it; ``again``: past the cache."""
         question, paths = mentioned(text, attach(session.files, files))
@@ -43,19 +50,30 @@ class Terminal:
         with saying("", self.progress) as say:
             say("beginning")
 
-            def listen(event: Event) -> None:  # what has ended is a line, what goes on a spinner
+            def listen(
+                event: Event,
+            ) -> None:  # what has ended is a line, what goes on a spinner
                 if event.done:
-                    self.progress.print(f"[dim]{safe(event.text)}[/dim]", highlight=False)
+                    self.progress.print(
+                        f"[dim]{safe(event.text)}[/dim]", highlight=False
+                    )
                 else:
                     say(event.text)
 
             answer = await session.ask(
-                question, files=[*files, *paths], timeout=self.timeout, listen=listen,
+                question,
+                files=[*files, *paths],
+                timeout=self.timeout,
+                listen=listen,
                 seed=self.seed if again else 0,
-            )  # fmt: skip
+            )
         folder = session.folder and session.folder / str(len(session.turns))
         if self.as_json:
-            print(json.dumps(store.as_json(answer, folder)), file=self.output.file, flush=True)
+            print(
+                json.dumps(store.as_json(answer, folder)),
+                file=self.output.file,
+                flush=True,
+            )
         else:
             print_answer(answer, self.output, folder)
         return answer
@@ -84,5 +102,7 @@ async def play(overrides: Sequence[str], output: Console, progress: Console) -> 
                 for question in conversation["questions"]:
                     output.rule()
                     output.print(f"[bold]ask>[/bold] {safe(question)}\n")
-                    codes.append(exit_code(await terminal.ask(session, question, files)))
+                    codes.append(
+                        exit_code(await terminal.ask(session, question, files))
+                    )
     return FAILED if FAILED in codes else 0

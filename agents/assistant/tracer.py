@@ -49,7 +49,9 @@ class Instrument(ast.NodeTransformer):
     """Puts a note beside every call and attribute; the code does what it did."""
 
     def __init__(self, tree: ast.AST) -> None:
-        parts = [getattr(node, name, None) for node in ast.walk(tree) for name in UNTOUCHED]
+        parts = [
+            getattr(node, name, None) for node in ast.walk(tree) for name in UNTOUCHED
+        ]
         self.untouched = {id(part) for part in parts}
 
     def visit(self, node: ast.AST) -> Any:
@@ -86,7 +88,9 @@ class Trace:
     def __init__(self, inputs: list[str]) -> None:
         self.inputs = inputs
         self.looks: dict[str, int] = {}
-        self.modules: dict[str, str] = {}  # in which what is used is defined, by its label
+        self.modules: dict[
+            str, str
+        ] = {}  # in which what is used is defined, by its label
         self.read: set[str] = set()
 
     def called(self, where: str, function: Any) -> Any:
@@ -103,14 +107,18 @@ class Trace:
         """Note an input file that is opened, by its path."""
         if event == "open" and isinstance(arguments[0], str):
             inside = os.path.relpath(arguments[0])
-            if len(self.read) < MOST and any(f"{inside}/".startswith(f"{n}/") for n in self.inputs):
+            if len(self.read) < MOST and any(
+                f"{inside}/".startswith(f"{n}/") for n in self.inputs
+            ):
                 self.read.add(inside)
 
     def report(self) -> dict[str, Any]:
         """All of it as plain data."""
         found = {label: distribution(module) for label, module in self.modules.items()}
-        symbols = [{"name": label, "distribution": name, "version": version}
-                   for label, (name, version, _) in found.items()]  # fmt: skip
+        symbols = [
+            {"name": label, "distribution": name, "version": version}
+            for label, (name, version, _) in found.items()
+        ]
         return {"symbols": symbols, "read": sorted(self.read)}
 
     def _look(self, where: str, name: Any, *given: Any) -> None:
@@ -118,7 +126,9 @@ class Trace:
         looks = self.looks.get(where, 0)
         self.looks[where] = looks + 1
         if looks < LOOKS and len(self.modules) < MOST:
-            with contextlib.suppress(Exception):  # an object may raise anything when it is asked
+            with contextlib.suppress(
+                Exception
+            ):  # an object may raise anything when it is asked
                 label, module = name(*given)
                 if label:
                     self.modules.setdefault(label, str(module or ""))
@@ -129,10 +139,14 @@ def _called(function: Any) -> tuple[str, str]:
         function = getattr(function, "func", function)
     function = getattr(function, "__func__", function)
     if not isinstance(function, type) and not hasattr(function, "__qualname__"):
-        name = getattr(function, "__name__", "")  # a ufunc of numpy has no more than this
+        name = getattr(
+            function, "__name__", ""
+        )  # a ufunc of numpy has no more than this
         cls = type(function)
         package = cls.__module__.partition(".")[0]
-        return (f"{package}.{name}" if name else f"{_path(cls)}.__call__"), cls.__module__
+        return (
+            f"{package}.{name}" if name else f"{_path(cls)}.__call__"
+        ), cls.__module__
     return _path(function), function.__module__
 
 

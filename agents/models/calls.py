@@ -67,7 +67,9 @@ class Message:
         """Its text, without pictures."""
         if isinstance(self.content, str):
             return self.content
-        return "".join(block["text"] for block in self.content if block["type"] == "text")
+        return "".join(
+            block["text"] for block in self.content if block["type"] == "text"
+        )
 
 
 def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
@@ -83,12 +85,16 @@ def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
         head, _, body = content.partition("\n---\n")
         value = _json(head)
         named = isinstance(value, dict) and {"name", "arguments"} <= value.keys()
-        if language in _MARKS or (language in _UNMARKED and named and value["name"] in names):
+        if language in _MARKS or (
+            language in _UNMARKED and named and value["name"] in names
+        ):
             before = whole[: whole.index(content)].rpartition("```")[0].strip()
             return before, calls_of([_request(value, head, body)])
     for content in tagged(said, "tool_call")[:1]:
         before = said.lower().partition("<tool_call>")[0]
-        return said[: len(before)].strip(), calls_of([_request(_json(content), content, "")])
+        return said[: len(before)].strip(), calls_of(
+            [_request(_json(content), content, "")]
+        )
     return text, ()
 
 
@@ -105,19 +111,27 @@ def protocol_of(tools: Tools) -> str:
 def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:
     """A conversation with tool calls as plain messages, and what is told about the tools."""
     plain: list[Message] = []
-    names: dict[str, str] = {}  # of the latest calls: each reply may number its own anew
+    names: dict[
+        str, str
+    ] = {}  # of the latest calls: each reply may number its own anew
     for results, group in groupby(messages, lambda message: message.role == "tool"):
         if results:
-            shown = [f'<result tool="{names.get(message.call_id, "")}">\n{message.text}\n</result>'
-                     for message in group]  # fmt: skip
+            shown = [
+                f'<result tool="{names.get(message.call_id, "")}">\n{message.text}\n</result>'
+                for message in group
+            ]
             plain.append(Message("user", "\n".join(shown)))
             continue
         for message in group:
             names |= {call.id: call.name for call in message.calls}
             blocks = [_block(call.name, call.arguments) for call in message.calls]
-            said = Message(message.role, "\n\n".join(filter(None, [message.text, *blocks])))
+            said = Message(
+                message.role, "\n\n".join(filter(None, [message.text, *blocks]))
+            )
             plain.append(said if blocks else message)
-    first, rest = ([plain[0].text], plain[1:]) if plain[0].role == "system" else ([], plain)
+    first, rest = (
+        ([plain[0].text], plain[1:]) if plain[0].role == "system" else ([], plain)
+    )
     return [Message("system", "\n\n".join([*first, protocol_of(tools)])), *rest]
 
 
@@ -126,7 +140,11 @@ def calls_of(sent: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
     calls: dict[str, ToolCall] = {}
     for number, call in enumerate(sent):
         known = str(call.get("id") or "")
-        ident = known if 0 < len(known) <= MAX_NAME and known not in calls else f"call_{number}"
+        ident = (
+            known
+            if 0 < len(known) <= MAX_NAME and known not in calls
+            else f"call_{number}"
+        )
         while ident in calls:
             ident += "_"
         parsed, error = _arguments(call.get("args"))
@@ -149,10 +167,15 @@ def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
     """Arguments as plain JSON, or why they are none."""
     shown = ""
     try:
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        text = (
+            given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        )
         shown = encodable(text[:SHOWN])
         if len(text) > MAX_ARGUMENTS:
-            return {}, f"the arguments are longer than {MAX_ARGUMENTS} characters: {shown}..."
+            return (
+                {},
+                f"the arguments are longer than {MAX_ARGUMENTS} characters: {shown}...",
+            )
         value = plain(json.loads(text or "{}", parse_constant=lambda _: None))
     except (ValueError, TypeError, RecursionError) as error:
         return {}, f"the arguments are not JSON ({str(error)[:SHOWN]}): {shown}"
@@ -171,7 +194,9 @@ def _json(text: str) -> Any:
 
 def _block(name: str, arguments: Mapping[str, Any]) -> str:
     body = arguments.get(BODY)
-    rest = {k: v for k, v in arguments.items() if k != BODY or not isinstance(body, str)}
+    rest = {
+        k: v for k, v in arguments.items() if k != BODY or not isinstance(body, str)
+    }
     head = json.dumps({"name": name, "arguments": rest}, ensure_ascii=False)
     below = f"---\n{body}\n" if isinstance(body, str) else ""
     return f"```tool\n{head}\n{below}```"
@@ -189,8 +214,10 @@ def plain(value: object) -> Any:
 
 def plain_calls(message: Message) -> list[dict[str, Any]]:
     """The calls of a message as JSON-able data."""
-    return [{"id": each.id, "name": each.name, "args": dict(each.arguments)}
-            for each in message.calls]  # fmt: skip
+    return [
+        {"id": each.id, "name": each.name, "args": dict(each.arguments)}
+        for each in message.calls
+    ]
 
 
 def plain_message(message: Message) -> dict[str, Any]:
@@ -201,7 +228,9 @@ def plain_message(message: Message) -> dict[str, Any]:
     """
     content = message.content
     if not isinstance(content, str):
-        content = [{"type": "image", "key": b["key"]} if "key" in b else b for b in content]
+        content = [
+            {"type": "image", "key": b["key"]} if "key" in b else b for b in content
+        ]
     stored = {"role": STORED.get(message.role, message.role), "content": content}
     stored |= {"calls": plain_calls(message)} if message.calls else {}
     return stored | ({"call_id": message.call_id} if message.call_id else {})
@@ -216,10 +245,14 @@ def wire(message: Message) -> dict[str, Any]:
         content = [
             {"type": "text", "text": encodable(block["text"], "backslashreplace")}
             if block["type"] == "text"
-            else {"type": "image_url",
-                  "image_url": {"url": f"data:{block['mime_type']};base64,{block['base64']}"}}
+            else {
+                "type": "image_url",
+                "image_url": {
+                    "url": f"data:{block['mime_type']};base64,{block['base64']}"
+                },
+            }
             for block in content
-        ]  # fmt: skip
+        ]
     sent = {"role": message.role, "content": content}
     if message.call_id:
         sent["tool_call_id"] = message.call_id
@@ -227,8 +260,15 @@ def wire(message: Message) -> dict[str, Any]:
         extras = (message.raw or {}).get("calls") or [{}] * len(message.calls)
         sent |= (message.raw or {}).get("fields", {}) | {"content": content or None}
         sent["tool_calls"] = [
-            {"id": call.id, "type": "function", **extra, "function": {
-                "name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}}
+            {
+                "id": call.id,
+                "type": "function",
+                **extra,
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
+            }
             for call, extra in zip(message.calls, extras, strict=True)
-        ]  # fmt: skip
+        ]
     return sent

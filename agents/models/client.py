@@ -12,7 +12,14 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,8 +29,23 @@ from agents.base import Usage
 from agents.budget import Meter
 from agents.models.calls import SAID, Message, Tools, as_text, wire
 from agents.models.config import ModelConfig, address, find_price, read_config
-from agents.models.recordings import Place, Recorder, Recordings, ReplyCache, Scene, request_key
-from agents.models.reply import ContextError, ModelError, Reply, Sent, read, sent_of, tokens_of
+from agents.models.recordings import (
+    Place,
+    Recorder,
+    Recordings,
+    ReplyCache,
+    Scene,
+    request_key,
+)
+from agents.models.reply import (
+    ContextError,
+    ModelError,
+    Reply,
+    Sent,
+    read,
+    sent_of,
+    tokens_of,
+)
 from docgen.replies import Reply as ChatReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
@@ -34,9 +56,19 @@ Send = Callable[[dict[str, Any]], Awaitable[Any]]
 
 #: Keys of the configuration that do not change what a model answers to the same messages.
 NOT_IDENTITY = {
-    "timeout", "max_retries", "price", "cache", "documents", "document_characters", "record",
-    "recordings", "strict", "tools", "context_tokens", "images",
-}  # fmt: skip
+    "timeout",
+    "max_retries",
+    "price",
+    "cache",
+    "documents",
+    "document_characters",
+    "record",
+    "recordings",
+    "strict",
+    "tools",
+    "context_tokens",
+    "images",
+}
 
 #: The names of the limit on a reply among endpoints, of which the first is tried first.
 NEW, OLD = "max_completion_tokens", "max_tokens"
@@ -67,7 +99,9 @@ def build_model(
     return ModelClient(
         _send(config),
         config,
-        cache=ReplyCache(cache / "replies.sqlite") if cache is not None and config.cache else None,
+        cache=ReplyCache(cache / "replies.sqlite")
+        if cache is not None and config.cache
+        else None,
         record=Recorder(config.record, scene, config.name) if config.record else None,
         concurrency=concurrency,
     )
@@ -78,7 +112,9 @@ def _send(config: ModelConfig) -> Send:
         try:
             made: Send = load(config.path or "", key="model.path")(**config.options)
         except (UsageError, ValueError, TypeError) as error:
-            raise ValueError(f"model.path: cannot make {config.path!r}: {error}") from error
+            raise ValueError(
+                f"model.path: cannot make {config.path!r}: {error}"
+            ) from error
         return made
     url, key = address(config).rstrip("/"), os.environ.get(config.key)
     if not key and url == OPENAI:
@@ -144,7 +180,9 @@ class ModelClient:
                 raise ContextError(played)
             return self._priced(replace(read(played, messages, tools), changed=changed))
         # How tools are offered changes what the model reads.
-        identity = self.config.model_dump(exclude=NOT_IDENTITY - ({"tools"} if tools else set()))
+        identity = self.config.model_dump(
+            exclude=NOT_IDENTITY - ({"tools"} if tools else set())
+        )
         identity |= {"logprobs": logprobs} if logprobs else {}
         key = request_key(identity, messages, sample, tools)
         sent = self.cache.get(key) if self.cache is not None else None
@@ -166,7 +204,9 @@ class ModelClient:
         if self.cache is not None and (reply.text.strip() or reply.tool_calls):
             self.cache.put(key, sent)
         seconds = time.monotonic() - started
-        return self._priced(replace(reply, seconds=seconds, adjusted=tuple(self.adjustments)))
+        return self._priced(
+            replace(reply, seconds=seconds, adjusted=tuple(self.adjustments))
+        )
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
@@ -179,10 +219,15 @@ class ModelClient:
         usage, price = reply.usage, self.price
         if usage.calls == 0 or price is None or usage.estimated:
             return reply
-        cost = usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion
+        cost = (
+            usage.prompt_tokens * price.prompt
+            + usage.completion_tokens * price.completion
+        )
         return replace(reply, usage=replace(usage, cost_usd=cost / 1e6))
 
-    async def _sent(self, messages: Sequence[Message], tools: Tools, logprobs: int) -> Sent:
+    async def _sent(
+        self, messages: Sequence[Message], tools: Tools, logprobs: int
+    ) -> Sent:
         """What is sent, in the end without what the endpoint refuses."""
         if (send := self.send) is None:
             raise ModelError(f"{self.name}: there is no model to ask")
@@ -198,13 +243,17 @@ class ModelClient:
             }
 
             async def once(body: dict[str, Any] = body) -> Sent:
-                return sent_of(await send(body), offered=bool(tools), logprobs=bool(logprobs))
+                return sent_of(
+                    await send(body), offered=bool(tools), logprobs=bool(logprobs)
+                )
 
             try:
                 return await tried(once, self.config.max_retries, self.config.timeout)
             except Exception as error:  # whatever a user's own model raises
                 if native and self.config.tools == "auto" and refuses_tools(error):
-                    if not self._tools_as_text:  # else another request in flight has found out
+                    if (
+                        not self._tools_as_text
+                    ):  # else another request in flight has found out
                         self._tools_as_text = True
                         self._adjust("tools sent as text: the endpoint refuses them")
                     continue
@@ -213,10 +262,18 @@ class ModelClient:
                     continue
                 change = None if overflows(error) else adjusted(settings, error)
                 if change is None:
-                    kind = "" if isinstance(error, EndpointError) else f"{type(error).__name__}: "
+                    kind = (
+                        ""
+                        if isinstance(error, EndpointError)
+                        else f"{type(error).__name__}: "
+                    )
                     said = f"{self.name}: {kind}{' '.join(str(error).split())[:500]}"
-                    raise (ContextError if overflows(error) else ModelError)(said) from error
-                if self.settings is settings:  # else another request in flight has changed it
+                    raise (ContextError if overflows(error) else ModelError)(
+                        said
+                    ) from error
+                if (
+                    self.settings is settings
+                ):  # else another request in flight has changed it
                     self.settings, what = change
                     self._adjust(what)
 
@@ -225,7 +282,9 @@ class ModelClient:
         _LOG.warning("%s: %s", self.name, what)
 
 
-def refused_parameter(status: int | None, message: str, sent: Iterable[str]) -> str | None:
+def refused_parameter(
+    status: int | None, message: str, sent: Iterable[str]
+) -> str | None:
     """The parameter of ``sent`` that an error refuses: the one that its message names first."""
     text = message[:_LONGEST]
     if status not in (400, 422) or not _PATTERNS["refused"].search(text):
@@ -238,7 +297,10 @@ def refused_parameter(status: int | None, message: str, sent: Iterable[str]) -> 
 def refuses_tools(error: Exception) -> bool:
     """Whether an endpoint says that it does not take tools."""
     status, text = _status(error), str(error)[:_LONGEST]
-    if refused_parameter(status, text, ("tools", "tool_choice", "functions")) is not None:
+    if (
+        refused_parameter(status, text, ("tools", "tool_choice", "functions"))
+        is not None
+    ):
         return True
     return status in _NO_TOOLS and _PATTERNS["no_tools"].search(text) is not None
 
@@ -257,7 +319,9 @@ def refuses_logprobs(error: Exception) -> bool:
     return _status(error) in (400, 403, 422) and "logprobs" in str(error)[:_LONGEST]
 
 
-def adjusted(settings: Mapping[str, Any], error: Exception) -> tuple[Mapping[str, Any], str] | None:
+def adjusted(
+    settings: Mapping[str, Any], error: Exception
+) -> tuple[Mapping[str, Any], str] | None:
     """``settings`` without, or with the other name of, the one that ``error`` refuses; and how.
 
     ``None`` when the error is about something else. As each change takes something away, asking
@@ -309,7 +373,9 @@ class Chat:
         self.meter.usage += replace(usage, cached_calls=0)
         known = (usage.prompt_tokens, usage.completion_tokens)
         asked, replied = (None, None) if usage.estimated else known
-        return ChatReply(reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd)
+        return ChatReply(
+            reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd
+        )
 
 
 @asynccontextmanager

@@ -124,7 +124,9 @@ def read_config(values: Mapping[str, Any]) -> ModelConfig:
         return ModelConfig.model_validate(dict(values))
     except ValidationError as error:
         # A key of an endpoint that was typed into the wrong place is not repeated.
-        raise ValueError(describe(error, ModelConfig, prefix="model.", secret=True)) from None
+        raise ValueError(
+            describe(error, ModelConfig, prefix="model.", secret=True)
+        ) from None
 
 
 def address(config: ModelConfig) -> str:
@@ -160,7 +162,10 @@ def find_price(config: ModelConfig) -> Price | None:
         return None
     if any(price.requests_kcount is not None for price in found):
         return None  # a fee per request besides
-    prices = [[price.input_mtok for price in found], [price.output_mtok for price in found]]
+    prices = [
+        [price.input_mtok for price in found],
+        [price.output_mtok for price in found],
+    ]
     if None in prices[0] + prices[1]:
         return None
     prompt, completion = (max(map(_highest, each)) for each in prices)

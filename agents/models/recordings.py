@@ -35,7 +35,9 @@ from matsmith.core.jsonl import JsonLines
 SHIPPED = Path(__file__).resolve().parents[1] / "recordings"
 SEGMENTS = ("instructions", "question", "documents", "feedback")
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+)
 _LOG = logging.getLogger(__name__)
 
 HOW = (
@@ -85,13 +87,17 @@ class Place:
     seed: int
     purpose: str
     turn: int
-    text: str = field(default="", repr=False, compare=False)  # the question as a prompt shows it
+    text: str = field(
+        default="", repr=False, compare=False
+    )  # the question as a prompt shows it
 
     def __str__(self) -> str:
         return f"{self.question}, seed {self.seed}, {self.purpose} {self.turn + 1}"
 
 
-def digests(place: Place, messages: Sequence[Message], tools: Tools = ()) -> dict[str, str]:
+def digests(
+    place: Place, messages: Sequence[Message], tools: Tools = ()
+) -> dict[str, str]:
     """A digest of each segment of a prompt; every character of it is part of one."""
     found: dict[str, list[str]] = {name: [] for name in SEGMENTS}
     if tools:
@@ -100,7 +106,9 @@ def digests(place: Place, messages: Sequence[Message], tools: Tools = ()) -> dic
     for message in messages:
         told = plain_message(message)
         role, content = told["role"], told["content"]
-        whole = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+        whole = (
+            content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+        )
         text = f"{role}: {whole}"
         if message.role in {"assistant", "tool"} or replied:
             calls = [(call["name"], call["args"]) for call in plain_calls(message)]
@@ -110,7 +118,9 @@ def digests(place: Place, messages: Sequence[Message], tools: Tools = ()) -> dic
             continue
         for name, piece in _pieces(text, place.text.strip()):
             found[name].append(piece)
-    return {name: _digest("\0".join(pieces)) for name, pieces in found.items() if pieces}
+    return {
+        name: _digest("\0".join(pieces)) for name, pieces in found.items() if pieces
+    }
 
 
 def _pieces(text: str, question: str) -> Iterator[tuple[str, str]]:
@@ -148,13 +158,17 @@ class Recorder:
     ) -> None:
         """Keep what was sent, or why the endpoint found the prompt too long."""
         reply = (
-            {"overflow": sent} if isinstance(sent, str) else sent.model_dump(exclude_defaults=True)
+            {"overflow": sent}
+            if isinstance(sent, str)
+            else sent.model_dump(exclude_defaults=True)
         )
         where = asdict(place)
         del where["text"]
         prompt = digests(place, messages, tools)
         told = {"prompt": prompt, "reply": reply, "digest": _digest_of(reply)}
-        self._lines.append({"model": self._model, **asdict(self._scene), **where, **told})
+        self._lines.append(
+            {"model": self._model, **asdict(self._scene), **where, **told}
+        )
 
 
 def _digest_of(reply: Mapping[str, Any]) -> str:
@@ -186,9 +200,13 @@ class _Exchange(BaseModel, extra="forbid", frozen=True):
     def fits(self, scene: Scene) -> bool:
         """Whether it was asked in this scene; settings that did not exist then do not count."""
         return (self.benchmark, self.system, self.retrieval) == (
-            scene.benchmark, scene.system, scene.retrieval,
-        ) and all(scene.settings.get(name, value) == value
-                  for name, value in self.settings.items())  # fmt: skip
+            scene.benchmark,
+            scene.system,
+            scene.retrieval,
+        ) and all(
+            scene.settings.get(name, value) == value
+            for name, value in self.settings.items()
+        )
 
 
 class Recordings:
@@ -206,7 +224,9 @@ class Recordings:
         mine = [exchange for exchange in known if exchange.model == name]
         if known and not mine:
             others = ", ".join(sorted({exchange.model for exchange in known}))
-            raise RecordingError(f"model.name={name}: {where} holds replies of {others}")
+            raise RecordingError(
+                f"model.name={name}: {where} holds replies of {others}"
+            )
         self._exchanges = {each.place: each for each in mine if each.fits(scene)}
         self._played: set[Place] = set()
 
@@ -234,9 +254,13 @@ class Recordings:
         """
         found = self._exchanges.get(place) if place else None
         if place is None or found is None:
-            raise RecordingError(f"{place or 'this request'}: no reply was recorded. {HOW}")
+            raise RecordingError(
+                f"{place or 'this request'}: no reply was recorded. {HOW}"
+            )
         now = digests(place, messages, tools)
-        changed = tuple(name for name in SEGMENTS if now.get(name) != found.prompt.get(name))
+        changed = tuple(
+            name for name in SEGMENTS if now.get(name) != found.prompt.get(name)
+        )
         if changed and self.strict:
             raise RecordingError(
                 f"{place}: the prompt has changed since it was recorded: {', '.join(changed)} "
@@ -251,7 +275,9 @@ class Recordings:
         """Refuse, where changes are not allowed, a reply that nobody asked for."""
         for place in self._exchanges.keys() - self._played if self.strict else ():
             if (place.question, place.seed) == (question, seed):
-                raise RecordingError(f"{place}: was recorded and not asked for (model.strict=true)")
+                raise RecordingError(
+                    f"{place}: was recorded and not asked for (model.strict=true)"
+                )
 
 
 def read_exchanges(path: Path) -> list[_Exchange]:
@@ -263,7 +289,9 @@ def read_exchanges(path: Path) -> list[_Exchange]:
         content = path.read_bytes()
         text = gzip.decompress(content) if path.suffix == ".gz" else content
     except (OSError, EOFError, zlib.error) as error:
-        raise RecordingError(f"model.recordings: cannot read {path}: {error}") from error
+        raise RecordingError(
+            f"model.recordings: cannot read {path}: {error}"
+        ) from error
     found = []
     for number, line in enumerate(text.split(b"\n")[:-1], 1):
         try:
@@ -271,9 +299,13 @@ def read_exchanges(path: Path) -> list[_Exchange]:
             if "overflow" not in exchange.reply:
                 Sent.model_validate(exchange.reply)
         except (ValueError, RecursionError):
-            raise RecordingError(f"{path}, line {number}: is not a recorded exchange") from None
+            raise RecordingError(
+                f"{path}, line {number}: is not a recorded exchange"
+            ) from None
         if exchange.digest != _digest_of(exchange.reply):
-            raise RecordingError(f"{path}, line {number}: the reply is not what was recorded")
+            raise RecordingError(
+                f"{path}, line {number}: the reply is not what was recorded"
+            )
         found.append(exchange)
     return found
 
@@ -282,7 +314,11 @@ def counted(steps: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """How many of an answer's prompts were played, have changed, and failed, and where."""
     noted = [detail["recorded"] for detail in steps if "recorded" in detail]
     sums = Counter(name for names in noted for name in names)
-    return {"prompts": len(noted), "changed": sum(map(bool, noted)), **sums} if noted else {}
+    return (
+        {"prompts": len(noted), "changed": sum(map(bool, noted)), **sums}
+        if noted
+        else {}
+    )
 
 
 def remark(sums: Mapping[str, int]) -> str:
@@ -291,11 +327,15 @@ def remark(sums: Mapping[str, int]) -> str:
     if not prompts:
         return ""
     if failed := sums.get("failed", 0):
-        return f"{failed} of {prompts} prompts have no recorded reply that may be played"
+        return (
+            f"{failed} of {prompts} prompts have no recorded reply that may be played"
+        )
     if not changed:
         return f"all {prompts} prompts as they were recorded"
     where = ", ".join(name for name in SEGMENTS if sums.get(name))
-    return f"{changed} of {prompts} prompts have changed since they were recorded: {where}"
+    return (
+        f"{changed} of {prompts} prompts have changed since they were recorded: {where}"
+    )
 
 
 def request_key(
@@ -324,7 +364,9 @@ class ReplyCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._database = sqlite3.connect(":memory:")  # empty, where there can be no other
+        self._database = sqlite3.connect(
+            ":memory:"
+        )  # empty, where there can be no other
         self._warned = False
         with self._harmless():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -362,4 +404,6 @@ class ReplyCache:
         except (OSError, sqlite3.Error, ValueError, RecursionError) as error:
             if not self._warned:
                 self._warned = True
-                _LOG.warning("replies are not kept in %s, or found there: %s", self._path, error)
+                _LOG.warning(
+                    "replies are not kept in %s, or found there: %s", self._path, error
+                )

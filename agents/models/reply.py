@@ -27,7 +27,9 @@ from agents.models.calls import (
 )
 from matsmith.core.errors import EndpointError
 
-CHARACTERS_PER_TOKEN = 4.0  # only where an endpoint reports no usage; such counts say so
+CHARACTERS_PER_TOKEN = (
+    4.0  # only where an endpoint reports no usage; such counts say so
+)
 MOST_TOKENS = 10**9  # of a request or a reply; a report of more cannot be true
 
 Fault = Literal["length", "content_filter", "refusal", "tool_call", "empty", "context"]
@@ -129,12 +131,16 @@ def sent_of(said: Any, *, offered: bool, logprobs: bool) -> Sent:
     for each in (said, *(listed if isinstance(listed, list) else ())):
         if isinstance(each, dict) and each.get("error"):
             why = str(each["error"])[:300]
-            raise EndpointError(f"the endpoint says that it failed: {why}", passing=True)
+            raise EndpointError(
+                f"the endpoint says that it failed: {why}", passing=True
+            )
     try:
         completion = _Completion.model_validate(said)
     except ValidationError as error:
         where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "it"
-        raise EndpointError(f"the endpoint sent no chat completion: {where} is wrong") from None
+        raise EndpointError(
+            f"the endpoint sent no chat completion: {where} is wrong"
+        ) from None
     choice, message = completion.choices[0], completion.choices[0].message
     text = message.content or ""
     if isinstance(text, list):
@@ -149,7 +155,11 @@ def sent_of(said: Any, *, offered: bool, logprobs: bool) -> Sent:
         stop=stop,
         usage=counts(usage.get("prompt_tokens"), usage.get("completion_tokens")),
         calls=tuple(
-            {"id": c.id, "name": c.function.get("name"), "args": c.function.get("arguments")}
+            {
+                "id": c.id,
+                "name": c.function.get("name"),
+                "args": c.function.get("arguments"),
+            }
             for c in calls
         ),
         refused=bool(message.refusal),
@@ -184,7 +194,11 @@ def read(sent: Sent, messages: Sequence[Message], tools: Tools) -> Reply:
 
 def counts(prompt: object, completion: object) -> tuple[int, int] | None:
     """Tokens of prompt and reply where both are counts that can be true."""
-    pair = [n for n in (prompt, completion) if isinstance(n, int) and not isinstance(n, bool)]
+    pair = [
+        n
+        for n in (prompt, completion)
+        if isinstance(n, int) and not isinstance(n, bool)
+    ]
     if len(pair) < 2 or not all(0 <= n <= MOST_TOKENS for n in pair):
         return None
     return pair[0], pair[1]
@@ -199,7 +213,9 @@ def tokens_of(messages: Sequence[Message], tools: Tools) -> int:
 
 def _called(calls: Sequence[Mapping[str, Any]]) -> str:
     """Calls as text: they are tokens as well."""
-    return str([(call.get("name"), call.get("args")) for call in calls]) if calls else ""
+    return (
+        str([(call.get("name"), call.get("args")) for call in calls]) if calls else ""
+    )
 
 
 def _fault(sent: Sent) -> Fault | None:
@@ -231,9 +247,13 @@ def _is_text(block: object) -> bool:
 
 def _raw(message: _ChoiceMessage) -> dict[str, Any] | None:
     """Thoughts behind calls, and what stands beside these: some endpoints want them back."""
-    fields = {key: value for key in _REASONING if (value := getattr(message, key, None))}
+    fields = {
+        key: value for key in _REASONING if (value := getattr(message, key, None))
+    }
     calls = [call.model_extra or {} for call in message.tool_calls or ()]
-    extras = [{k: v for k, v in more.items() if k not in ("type", "index")} for more in calls]
+    extras = [
+        {k: v for k, v in more.items() if k not in ("type", "index")} for more in calls
+    ]
     raw: dict[str, Any] | None = plain({"fields": fields, "calls": extras})
     return raw if fields or any(extras) else None
 
@@ -249,7 +269,9 @@ def _text_of(block: object, depth: int = 0) -> str:
     if not isinstance(block, dict):
         return ""
     keys = ("thinking", "reasoning", "reasoning_content", "summary", "text", "content")
-    return next((found for key in keys if (found := _text_of(block.get(key), depth + 1))), "")
+    return next(
+        (found for key in keys if (found := _text_of(block.get(key), depth + 1))), ""
+    )
 
 
 class _Token(BaseModel):
@@ -265,8 +287,12 @@ def _first_tokens(sent: object) -> tuple[dict[str, float], ...] | None:
     """Alternatives of the first tokens of a reply, with their log-probabilities."""
     listed = sent.get("content") if isinstance(sent, Mapping) else None
     try:
-        tokens = _TOKENS.validate_python(listed[:FIRST_TOKENS] if isinstance(listed, list) else [])
+        tokens = _TOKENS.validate_python(
+            listed[:FIRST_TOKENS] if isinstance(listed, list) else []
+        )
     except ValidationError:
         return None
     listed = [(token.top_logprobs or [token])[:ALTERNATIVES] for token in tokens]
-    return tuple({one.token[:100]: one.logprob for one in each} for each in listed) or None
+    return (
+        tuple({one.token[:100]: one.logprob for one in each} for each in listed) or None
+    )

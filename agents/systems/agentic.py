@@ -25,7 +25,10 @@ from sandbox.base import Outcome
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _BULLET = re.compile(r"^(?:[-*]|\d{1,3}[.)])\s*")
-MOST_LINES, MOST_CHARACTERS = 100, 1000  # of a list that a model writes, and of one of its lines
+MOST_LINES, MOST_CHARACTERS = (
+    100,
+    1000,
+)  # of a list that a model writes, and of one of its lines
 NEAR = 10  # documents among which a name that does not exist is looked for
 
 
@@ -62,29 +65,41 @@ class Agentic(Retrieving):
         looked_up = await episode.lookup(names, self.names)
         documents = await self._rerank(episode, merge(looked_up, found))
         sources = await self._sources(episode, documents, looked_up)
-        answer = await episode.draft(prompts.generate(prompt, documents, sources=sources))
+        answer = await episode.draft(
+            prompts.generate(prompt, documents, sources=sources)
+        )
         return "answered" if answer else "format_error"
 
     async def _decompose(self, episode: Episode) -> list[str]:
-        messages = prompts.ask_for("decompose", episode.question.prompt, most=self.queries)
+        messages = prompts.ask_for(
+            "decompose", episode.question.prompt, most=self.queries
+        )
         reply = await episode.ask("decompose", messages)
         queries = read_lines(reply, "queries")[: self.queries]
         if not queries:
-            episode.check(["decompose: no query could be read; the question itself is the query"])
+            episode.check(
+                ["decompose: no query could be read; the question itself is the query"]
+            )
         return queries or [episode.question.query]
 
-    async def _rerank(self, episode: Episode, documents: list[Document]) -> list[Document]:
+    async def _rerank(
+        self, episode: Episode, documents: list[Document]
+    ) -> list[Document]:
         if len(documents) <= self.top:
             return documents
         asked = Message("user", request(episode.question.prompt, documents, self.top))
         reply = await episode.ask("rerank", [asked])
         chosen = read_order(reply, len(documents))[: self.top]
         if not chosen:
-            episode.check(["rerank: no number could be read; the order of retrieval is kept"])
+            episode.check(
+                ["rerank: no number could be read; the order of retrieval is kept"]
+            )
             return documents[: self.top]
         return [documents[index] for index in chosen]
 
-    async def _names(self, episode: Episode, documents: Sequence[Document]) -> list[str]:
+    async def _names(
+        self, episode: Episode, documents: Sequence[Document]
+    ) -> list[str]:
         """Names that the model asks for, each as the symbol table has it."""
         listed = "\n".join(summary(document) for document in documents)
         shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
@@ -98,11 +113,18 @@ class Agentic(Retrieving):
         for name in dict.fromkeys(asked[: self.names]):
             known = await self._resolve(episode, name)
             if known is None:
-                notes.append(f"names: `{name}` is not in the symbol table, nor is one like it")
+                notes.append(
+                    f"names: `{name}` is not in the symbol table, nor is one like it"
+                )
             else:
                 resolved.append(known)
-                if known != name and known.rpartition(".")[2] != name.rpartition(".")[2]:
-                    notes.append(f"names: `{name}` does not exist; `{known}` is nearest")
+                if (
+                    known != name
+                    and known.rpartition(".")[2] != name.rpartition(".")[2]
+                ):
+                    notes.append(
+                        f"names: `{name}` does not exist; `{known}` is nearest"
+                    )
         if notes:
             episode.check(notes)
         return resolved
@@ -113,13 +135,19 @@ class Agentic(Retrieving):
         if retriever is None or await retriever.lookup(name) is not None:
             return name
         like = await retriever.search(name, k=NEAR)
-        table = {str(d.metadata["qualname"]).rpartition(".")[2].lower(): d for d in reversed(like)}
+        table = {
+            str(d.metadata["qualname"]).rpartition(".")[2].lower(): d
+            for d in reversed(like)
+        }
         short = name.rpartition(".")[2].lower()
         near = get_close_matches(short, table, n=1, cutoff=0.75)
         return str(table[near[0]].metadata["qualname"]) if near else None
 
     async def _sources(
-        self, episode: Episode, documents: Sequence[Document], looked_up: Sequence[Document]
+        self,
+        episode: Episode,
+        documents: Sequence[Document],
+        looked_up: Sequence[Document],
     ) -> dict[str, str]:
         """Source of the functions and methods among the documents that were asked for by name."""
         asked = {str(document.metadata.get("id")) for document in looked_up}
@@ -155,7 +183,9 @@ def source_texts(names: list[str], longest: int = 4000) -> dict[str, str]:
     for name in names:
         try:
             found = pkgutil.resolve_name(name)
-            function = getattr(found, "fget", None) or getattr(found, "func", None) or found
+            function = (
+                getattr(found, "fget", None) or getattr(found, "func", None) or found
+            )
             text = inspect.getsource(inspect.unwrap(function))
         except (ImportError, AttributeError, OSError, TypeError, ValueError):
             continue
@@ -174,5 +204,7 @@ def read_names(reply: str) -> list[str]:
 def read_lines(reply: str, tag: str) -> list[str]:
     """Lines of a list that a model was asked for, each once, without bullets."""
     lines = (last_tagged(reply, tag) or "").splitlines()[:MOST_LINES]
-    cleaned = [_BULLET.sub("", line.strip()[:MOST_CHARACTERS]).strip() for line in lines]
+    cleaned = [
+        _BULLET.sub("", line.strip()[:MOST_CHARACTERS]).strip() for line in lines
+    ]
     return list(dict.fromkeys(line for line in cleaned if line))

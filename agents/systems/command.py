@@ -69,8 +69,12 @@ class Command(System):
         question = episode.question
         form = question.answer
         wanted = form.filename if isinstance(form, File) else REPLY
-        episode.meter.usage += Usage(cost_usd=None, unmetered=True)  # nobody knows what it spends
-        with tempfile.TemporaryDirectory(prefix="command-", ignore_cleanup_errors=True) as name:
+        episode.meter.usage += Usage(
+            cost_usd=None, unmetered=True
+        )  # nobody knows what it spends
+        with tempfile.TemporaryDirectory(
+            prefix="command-", ignore_cleanup_errors=True
+        ) as name:
             folder = Path(name)
             furnish(folder, question)
             started = time.monotonic()
@@ -78,13 +82,18 @@ class Command(System):
             stopped = f"stopped after {self.timeout:g} s (system.timeout)"
             ended = stopped if code is None else f"exit code {code}"
             episode.record(
-                "tool", name=self.program, arguments={"ended": ended}, result=printed,
+                "tool",
+                name=self.program,
+                arguments={"ended": ended},
+                result=printed,
                 seconds=time.monotonic() - started,
-            )  # fmt: skip
+            )
             left = read_result(folder, wanted)
         episode.reply = "" if left is None else left.decode("utf-8", "replace")
         if isinstance(form, File):
-            episode.answer = Reading(episode.reply, "strict") if episode.reply.strip() else None
+            episode.answer = (
+                Reading(episode.reply, "strict") if episode.reply.strip() else None
+            )
         else:
             episode.read()
         if episode.answer is not None:
@@ -96,11 +105,19 @@ class Command(System):
         with tempfile.TemporaryFile() as log:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *self._words, "--instruction", told, cwd=folder, stdout=log,
-                    stderr=log, stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
-                )  # fmt: skip
+                    *self._words,
+                    "--instruction",
+                    told,
+                    cwd=folder,
+                    stdout=log,
+                    stderr=log,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    start_new_session=True,
+                )
             except OSError as error:
-                raise SandboxError(f"system.program: cannot be started ({error})") from error
+                raise SandboxError(
+                    f"system.program: cannot be started ({error})"
+                ) from error
             try:
                 code = await asyncio.wait_for(process.wait(), self.timeout)
             except TimeoutError:

@@ -71,7 +71,9 @@ def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{path}: cannot be read ({error!r})") from error
     if not found:
-        raise UsageError(f"answers={folder}: is not a run folder with answers (no trajectories)")
+        raise UsageError(
+            f"answers={folder}: is not a run folder with answers (no trajectories)"
+        )
     return found
 
 
@@ -102,7 +104,9 @@ class Recorded(System):
     async def _steps(self, episode: Episode) -> StopReason:
         key = (episode.question.id, episode.seed)
         if key not in self._answers:
-            raise LookupError(f"{key[0]}, seed {key[1]}: no answer was recorded")  # unknown
+            raise LookupError(
+                f"{key[0]}, seed {key[1]}: no answer was recorded"
+            )  # unknown
         recorded = self._answers[key]
         if recorded.code is not None and recorded.entry is not None:
             episode.reply = str(recorded.answer or "")

@@ -84,9 +84,13 @@ class Reflect(Drafting):
         dossier = Dossier(episode, opened=self._frugal)
         work = _Work(episode, drafts, dossier, await dossier.begin())
         if not work.documents and self.retrieves_first:
-            work.documents = await episode.retrieve(episode.question.query, self.documents)
+            work.documents = await episode.retrieve(
+                episode.question.query, self.documents
+            )
         while True:
-            messages = prompts.generate(episode.question.prompt, work.documents, work.attempts)
+            messages = prompts.generate(
+                episode.question.prompt, work.documents, work.attempts
+            )
             draft = await drafts.failing(messages)
             if draft is not None:
                 attempt = draft.attempt(
@@ -219,7 +223,9 @@ class _Work:
 
     def append(self, found: Sequence[Document]) -> bool:
         """Append to the last attempt what no earlier part of the prompt shows; whether any is."""
-        later = [document for attempt in self.attempts for document in attempt.documents]
+        later = [
+            document for attempt in self.attempts for document in attempt.documents
+        ]
         shown = merge(self.documents, later)
         new = merge(shown, found)[len(shown) :]
         last = self.attempts[-1]
@@ -261,11 +267,21 @@ class Dossier:
     async def after(self, draft: Draft) -> list[Document]:
         """What is new of the symbols that a draft uses, or says to be missing."""
         execution = draft.execution
-        said = [*draft.findings, *caught_findings(execution), (execution.error or "")[-1000:]]
-        lines = [line for line in draft.answer.code.splitlines() if "#" in line or '"' in line]
+        said = [
+            *draft.findings,
+            *caught_findings(execution),
+            (execution.error or "")[-1000:],
+        ]
+        lines = [
+            line
+            for line in draft.answer.code.splitlines()
+            if "#" in line or '"' in line
+        ]
         return await self.about([*used_names(draft.answer.code), *said, *lines])
 
-    async def about(self, texts: Sequence[str], *, sought: bool = False) -> list[Document]:
+    async def about(
+        self, texts: Sequence[str], *, sought: bool = False
+    ) -> list[Document]:
         """What is new of the symbols that texts name or describe.
 
         With ``sought`` the model is asked which definition a text means that leads to no symbol.
@@ -274,11 +290,17 @@ class Dossier:
             return []
         unnamed: list[Input] = []
         for text in texts:
-            named = [found.name for name in names_in(text) if (found := self._links.find(name))]
+            named = [
+                found.name
+                for name in names_in(text)
+                if (found := self._links.find(name))
+            ]
             meant = named + self._links.mentioned(text[:MAX_QUERY])
             self._roots.update(dict.fromkeys(meant))
             if sought and not meant:
-                unnamed.append(Input("", f"sought {len(self._asked) + len(unnamed)}", "", text))
+                unnamed.append(
+                    Input("", f"sought {len(self._asked) + len(unnamed)}", "", text)
+                )
         return await self._read(unnamed)
 
     def tells(self, document: Document) -> bool:
@@ -290,7 +312,9 @@ class Dossier:
         again: list[tuple[Input, str]] = []
         for left in reversed(range(ROUNDS + 1)):
             closure = self._links.closure(self._roots, self._chosen, self._told)
-            fresh = [one for one in (*unnamed, *closure.open) if one.key not in self._asked]
+            fresh = [
+                one for one in (*unnamed, *closure.open) if one.key not in self._asked
+            ]
             wanted = [*again, *((one, "") for one in fresh)]
             if not wanted or not left:
                 break
@@ -303,20 +327,31 @@ class Dossier:
         assert entry is not None
         package = names[0].partition(".")[0]
         facts = {key: entry.metadata.get(key) for key in ("version", "package")}
-        about = {**facts, "id": f"dossier:{len(self._told)}", "qualname": package, "path": package}
+        about = {
+            **facts,
+            "id": f"dossier:{len(self._told)}",
+            "qualname": package,
+            "path": package,
+        }
         hits, query = [{"name": name} for name in names], " ".join(self._roots)
         self._episode.record("retrieve", retriever="dossier", query=query, hits=hits)
         return [Document(closure.text, metadata=about)]
 
-    async def _choose(self, wanted: Sequence[tuple[Input, str]]) -> list[tuple[Input, str]]:
+    async def _choose(
+        self, wanted: Sequence[tuple[Input, str]]
+    ) -> list[tuple[Input, str]]:
         """Ask what descriptions mean; those that none fits, once more with other words."""
         assert self._links is not None
         self._asked |= {one.key for one, _ in wanted}
-        offered = [(one, words, self._links.candidates(one, words)) for one, words in wanted]
+        offered = [
+            (one, words, self._links.candidates(one, words)) for one, words in wanted
+        ]
         offered = [item for item in offered if item[2]]
         if not offered:
             return []
-        shown = [(one.what, one.text, [text for _, text in near]) for one, _, near in offered]
+        shown = [
+            (one.what, one.text, [text for _, text in near]) for one, _, near in offered
+        ]
         again = []
         reply = await self._episode.ask("link", prompts.link(shown))
         for match in filter(None, map(_CHOICE.match, read_lines(reply, "links"))):

@@ -66,7 +66,10 @@ class Code2(System):
         question = episode.question
         if question.answer == CODE:
             return await episode.conclude(prompts.request_answer(question))
-        asked = [*prompts.request_answer(question), Message("user", prompts.TEXTS["program"])]
+        asked = [
+            *prompts.request_answer(question),
+            Message("user", prompts.TEXTS["program"]),
+        ]
         reply = await episode.ask("program", asked)
         blocks = list(fences(spoken(reply)))
         printed = "nothing: there was no program"
@@ -100,7 +103,9 @@ def _foreign(program: str) -> str | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # it will not run either
     for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names = (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        )
         if isinstance(node, ast.ImportFrom):
             names = [node.module or ""]
         for name in names:

@@ -41,9 +41,12 @@ class Tools(System):
     async def _steps(self, episode: Episode) -> StopReason:
         question, equipment = episode.question, episode.context
         box = Toolbox(
-            equipment.retriever, episode.run if equipment.sandbox is not None else None,
-            formats=question.formats, answers=question.answer == CODE, inputs=list(question.mounts),
-        )  # fmt: skip
+            equipment.retriever,
+            episode.run if equipment.sandbox is not None else None,
+            formats=question.formats,
+            answers=question.answer == CODE,
+            inputs=list(question.mounts),
+        )
         try:
             return await self._loop(episode, box)
         finally:  # however it ended: code that ran is better than none
@@ -56,12 +59,16 @@ class Tools(System):
         recorded = stale = silent = 0
         made: set[str] = set()
         for turn in range(1, self.max_turns + 1):
-            reply = await episode.converse("tools", messages, tools=offered, earlier=recorded)
+            reply = await episode.converse(
+                "tools", messages, tools=offered, earlier=recorded
+            )
             recorded = len(messages)
             episode.reply = reply.text
             if not reply.tool_calls:
                 silent += 1
-                code = episode.question.answer == CODE  # counts only when asked for twice
+                code = (
+                    episode.question.answer == CODE
+                )  # counts only when asked for twice
                 if (silent > 1 or not code) and episode.read():
                     return "answered"
                 if silent > 1:
@@ -72,7 +79,10 @@ class Tools(System):
                 messages += [said, prompts.again(episode.question, told)]
                 continue
             silent = 0
-            results = [await _result(episode, box, *item) for item in enumerate(reply.tool_calls)]
+            results = [
+                await _result(episode, box, *item)
+                for item in enumerate(reply.tool_calls)
+            ]
             if box.answered is not None:
                 episode.answer = box.answered
                 return "answered"
@@ -96,7 +106,9 @@ class Tools(System):
             results[-1] = replace(results[-1], content=told)
 
 
-async def _result(episode: Episode, box: Toolbox, number: int, call: ToolCall) -> Message:
+async def _result(
+    episode: Episode, box: Toolbox, number: int, call: ToolCall
+) -> Message:
     """Make the model's call of a tool; arguments that cannot be read are told to it."""
     if box.answered is not None:
         return Message("tool", "not executed: the answer was given", call_id=call.id)
@@ -104,13 +116,19 @@ async def _result(episode: Episode, box: Toolbox, number: int, call: ToolCall) -
         text = f"not executed: at most {MAX_CALLS} calls in one reply"
         return Message("tool", text, call_id=call.id)
     started, executed = time.monotonic(), box.executed
-    episode.begin(call.name, " ".join(str(value) for value in call.arguments.values())[:200])
+    episode.begin(
+        call.name, " ".join(str(value) for value in call.arguments.values())[:200]
+    )
     text = call.error or await box.call(call.name, call.arguments)
     ran = {"executions": box.executed - executed} if box.executed > executed else {}
     episode.record(
-        "tool", name=call.name, arguments=dict(call.arguments),
-        result=cut(text, SHOWN_CHARACTERS), seconds=time.monotonic() - started, **ran,
-    )  # fmt: skip
+        "tool",
+        name=call.name,
+        arguments=dict(call.arguments),
+        result=cut(text, SHOWN_CHARACTERS),
+        seconds=time.monotonic() - started,
+        **ran,
+    )
     return Message("tool", text, call_id=call.id)
 
 

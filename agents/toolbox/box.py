@@ -43,10 +43,16 @@ Run = Callable[[str, str, Sequence[Mount]], Awaitable[Execution]]
 Text = Annotated[str, Field(min_length=1, max_length=QUERY)]
 Names = Annotated[list[Text], Field(min_length=1, max_length=NAMES)]
 Page = Annotated[
-    int, Field(ge=1, le=1000, description="Page of a long result; the first says how many.")
+    int,
+    Field(ge=1, le=1000, description="Page of a long result; the first says how many."),
 ]
 Code = Annotated[
-    str, Field(min_length=1, max_length=CODE_CHARACTERS, description="Python source, all imports.")
+    str,
+    Field(
+        min_length=1,
+        max_length=CODE_CHARACTERS,
+        description="Python source, all imports.",
+    ),
 ]
 
 
@@ -68,22 +74,37 @@ class Toolbox:
     """
 
     def __init__(
-        self, retriever: Retriever | None, run: Run | None, *,
-        formats: Iterable[str] = (), answers: bool = True, inputs: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self,
+        retriever: Retriever | None,
+        run: Run | None,
+        *,
+        formats: Iterable[str] = (),
+        answers: bool = True,
+        inputs: Sequence[str] = (),
+    ) -> None:
         self._wanted = list(formats)
         self._returned: Mapping[Any, Any] = {}  # by the last run
         self._retriever = retriever
         self._run = run
-        taken = any(target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in inputs)
-        searches = retriever is not None and (retriever.late or retriever.corpus is not None)
+        taken = any(
+            target.partition("/")[0] in {DOCS, f"{DOCS}.py"} for target in inputs
+        )
+        searches = retriever is not None and (
+            retriever.late or retriever.corpus is not None
+        )
         self._readable = searches and not taken
         self._said: set[str] = set()  # symbols that `resolve` has shown
         self.executed = 0  # number of executions
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self.answered: Answer | None = None  # what was accepted
-        self.succeeded: Answer | None = None  # the last code that returned some of the properties
-        offered = [*searches * DOCUMENTATION, *(run is not None) * ("run",), *answers * ("answer",)]
+        self.succeeded: Answer | None = (
+            None  # the last code that returned some of the properties
+        )
+        offered = [
+            *searches * DOCUMENTATION,
+            *(run is not None) * ("run",),
+            *answers * ("answer",),
+        ]
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 
     def schemas(self) -> list[dict[str, Any]]:
@@ -92,7 +113,9 @@ class Toolbox:
         for name in self.tools:
             about, parameters = texts.described(getattr(Toolbox, name))
             if not self._readable:
-                about = "\n\n".join(p for p in about.split("\n\n") if f"`{DOCS}`" not in p)
+                about = "\n\n".join(
+                    p for p in about.split("\n\n") if f"`{DOCS}`" not in p
+                )
             if name == "run" and "answer" not in self.tools:
                 del parameters["properties"]["answer"]
             function = {"name": name, "description": about, "parameters": parameters}
@@ -120,7 +143,8 @@ class Toolbox:
     async def search(
         self,
         queries: Annotated[
-            Names, Field(description="Queries, one per thing sought; rare words find best.")
+            Names,
+            Field(description="Queries, one per thing sought; rare words find best."),
         ],
         k: Annotated[int, Field(ge=1, le=HITS, description="Hits per query.")] = 8,
         page: Page = 1,
@@ -131,21 +155,32 @@ class Toolbox:
         for query in queries:
             hits = await retriever.search(query, k=HITS)
             found = [hit for hit in hits if hit.metadata.get("kind") != MAP]
-            lines = [texts.brief(Entry(hit.page_content, hit.metadata).line) for hit in found[:k]]
+            lines = [
+                texts.brief(Entry(hit.page_content, hit.metadata).line)
+                for hit in found[:k]
+            ]
             rest = len(found) - len(lines)
             about = "at least " if len(found) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []
-            parts.append(f"## {query}\n" + ("\n".join([*lines, *more]) or "nothing found"))
+            parts.append(
+                f"## {query}\n" + ("\n".join([*lines, *more]) or "nothing found")
+            )
         return texts.page_of("\n\n".join(parts), page)
 
     async def lookup(
         self,
         names: Annotated[
-            Names, Field(description="Dotted names, or their unambiguous ends (`Lattice.cubic`).")
+            Names,
+            Field(
+                description="Dotted names, or their unambiguous ends (`Lattice.cubic`)."
+            ),
         ],
         part: Annotated[
             str,
-            Field(max_length=QUERY, description="A section (`Parameters`) or member; empty: all."),
+            Field(
+                max_length=QUERY,
+                description="A section (`Parameters`) or member; empty: all.",
+            ),
         ] = "",
         page: Page = 1,
     ) -> str:
@@ -157,7 +192,11 @@ class Toolbox:
             text = library.lookup(name, part)
             if text is None:
                 entry = library.find(name)
-                parts.append(self._missing(name) if entry is None else texts.parts_of(entry, part))
+                parts.append(
+                    self._missing(name)
+                    if entry is None
+                    else texts.parts_of(entry, part)
+                )
             else:
                 found = True
                 parts.append(text.strip())
@@ -186,8 +225,15 @@ class Toolbox:
             lines = await asyncio.to_thread(library.resolve, term)
             defined = [texts.definition(library, line) for line in lines[:DEFINITIONS]]
             rest = len(lines) - len(defined)
-            more = [f"({rest} more definitions; say the term in more words)"] if rest else []
-            found = "\n\n".join([*defined, *more]) or f"nothing defines it; {self._similar(term)}"
+            more = (
+                [f"({rest} more definitions; say the term in more words)"]
+                if rest
+                else []
+            )
+            found = (
+                "\n\n".join([*defined, *more])
+                or f"nothing defines it; {self._similar(term)}"
+            )
             parts.append(f"## {term}\n{found}")
         return texts.page_of("\n\n".join(parts), page)
 
@@ -195,14 +241,19 @@ class Toolbox:
         """What symbols need, without what was said before; what is known of open inputs."""
         known = self._said - set(roots)
         closure = links.closure(filter(None, roots), {}, known)
-        parts = [f"{term}: {root or 'nothing defines it; ' + self._similar(term)}"
-                 for term, root in zip(terms, roots, strict=True) if root != term]  # fmt: skip
+        parts = [
+            f"{term}: {root or 'nothing defines it; ' + self._similar(term)}"
+            for term, root in zip(terms, roots, strict=True)
+            if root != term
+        ]
         if earlier := [name for name in closure.names if name in known]:
             parts.append(f"as resolved before: {', '.join(earlier)}")
         parts.append(closure.text)
         for one in closure.open:
             if one.symbol not in known:
-                near = [f"- {name}: {text}" for name, text in links.candidates(one)[:LIKELY]]
+                near = [
+                    f"- {name}: {text}" for name, text in links.candidates(one)[:LIKELY]
+                ]
                 what = f"`{one.name}` of `{one.symbol}` is named nowhere; it may be one of:"
                 parts.append("\n".join([what, *near]))
         self._said |= set(closure.names)
@@ -211,7 +262,10 @@ class Toolbox:
     async def contents(
         self,
         package: Annotated[
-            str, Field(max_length=QUERY, description="Package, module or class; empty: all.")
+            str,
+            Field(
+                max_length=QUERY, description="Package, module or class; empty: all."
+            ),
         ] = "",
         page: Page = 1,
     ) -> str:
@@ -229,20 +283,31 @@ class Toolbox:
         code: Code,
         entry: Annotated[
             str,
-            Field(max_length=100, description="Function without arguments whose value is returned;"
-                  " empty: only execute the code."),
+            Field(
+                max_length=100,
+                description="Function without arguments whose value is returned;"
+                " empty: only execute the code.",
+            ),
         ] = "",
         show: Annotated[
             list[Annotated[str, Field(max_length=100)]],
-            Field(max_length=30, description="Variables of the code whose last values are shown;"
-                  " needs `entry`."),
+            Field(
+                max_length=30,
+                description="Variables of the code whose last values are shown;"
+                " needs `entry`.",
+            ),
         ] = [],  # noqa: B006 -- a schema's default, never changed
         answer: Annotated[
-            bool, Field(description="Take the code as the answer if every property has a value;"
-                        " ends the work."),
+            bool,
+            Field(
+                description="Take the code as the answer if every property has a value;"
+                " ends the work."
+            ),
         ] = False,
-        page: Annotated[int, Field(ge=1, le=1000, description="Page of long output.")] = 1,
-    ) -> str:  # fmt: skip
+        page: Annotated[
+            int, Field(ge=1, le=1000, description="Page of long output.")
+        ] = 1,
+    ) -> str:
         """Execute Python in the sandbox: result, exceptions, output. Nothing is kept between runs.
 
         The module `docs` is there for code that reads many documents: contents(package="") gives
@@ -281,16 +346,24 @@ class Toolbox:
         self,
         code: Annotated[
             str,
-            Field(max_length=CODE_CHARACTERS, description="Python source, all imports; empty: the"
-                  " code that last ran and returned some of the properties."),
+            Field(
+                max_length=CODE_CHARACTERS,
+                description="Python source, all imports; empty: the"
+                " code that last ran and returned some of the properties.",
+            ),
         ] = "",
         entry: Annotated[
-            str, Field(max_length=100, description="Function without arguments that answers.")
+            str,
+            Field(
+                max_length=100, description="Function without arguments that answers."
+            ),
         ] = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Give the final answer: complete code that is run afresh. Ends the work."""
         if not code and self.succeeded is None:
-            raise Mistake("not accepted: no code has run and returned a property; give the code")
+            raise Mistake(
+                "not accepted: no code has run and returned a property; give the code"
+            )
         try:
             self.answered = named_answer(code, entry) if code else self.succeeded
         except UnreadableError as error:
@@ -309,7 +382,9 @@ class Toolbox:
         self.executed += 1
         result = execution.result if execution.outcome is Outcome.OK else None
         self._returned = result if isinstance(result, Mapping) else {}
-        if isinstance(result, Mapping) and (not self._wanted or set(self._wanted) & set(result)):
+        if isinstance(result, Mapping) and (
+            not self._wanted or set(self._wanted) & set(result)
+        ):
             with suppress(UnreadableError):
                 self.succeeded = named_answer(code, entry)
         return texts.describe(execution)
@@ -339,7 +414,9 @@ class Toolbox:
     def _similar(self, name: str) -> str:
         library = library_of(self._retriever)
         near = library.near(name) if library else []
-        return f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
+        return (
+            f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
+        )
 
 
 _WATCHED = """

@@ -27,11 +27,18 @@ MAX_QUERY = 1000  # characters of a query, term or pattern
 MAX_HITS = 1000  # of grep
 
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-_GONE = re.compile(r"\b(?:deprecated|superseded|obsolete|no longer maintained)\b", re.IGNORECASE)
-COMMON = frozenset(re.findall(r"\w+", """
+_GONE = re.compile(
+    r"\b(?:deprecated|superseded|obsolete|no longer maintained)\b", re.IGNORECASE
+)
+COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
     a an and are as at be by can each for from give given gives how if in into is it its no not of
     on one only or same see that the their them then this to used value values what when where which
-    whose will with"""))  # fmt: skip
+    whose will with""",
+    )
+)
 _PLAIN = ("module", "class", "function", "constant")
 _PROSE = ("What it does", "Details", "Notes", "Returns")
 
@@ -73,7 +80,9 @@ class Entry:
     @cached_property
     def what(self) -> str:
         """What the symbol is, in its own words."""
-        return self.sections.get("What it does") or next(iter(self.sections.values()), "")
+        return self.sections.get("What it does") or next(
+            iter(self.sections.values()), ""
+        )
 
     @cached_property
     def definition(self) -> str:
@@ -88,7 +97,9 @@ class Entry:
     @cached_property
     def line(self) -> Line:
         """The document in one line."""
-        return Line(self.name, self.kind, _cut(self.definition, SUMMARY), self.deprecated)
+        return Line(
+            self.name, self.kind, _cut(self.definition, SUMMARY), self.deprecated
+        )
 
     @cached_property
     def deprecated(self) -> str:
@@ -113,7 +124,9 @@ class Documents:
     """
 
     def __init__(
-        self, documents: Iterable[tuple[str, Mapping[str, Any]]], aliases: Mapping[str, str]
+        self,
+        documents: Iterable[tuple[str, Mapping[str, Any]]],
+        aliases: Mapping[str, str],
     ) -> None:
         self.entries = [Entry(text, metadata) for text, metadata in documents]
         self._aliases = aliases
@@ -137,7 +150,9 @@ class Documents:
     def find(self, name: str) -> Entry | None:
         """A symbol by its name, another import path, or the unambiguous end of its name."""
         wanted = name[:MAX_QUERY].strip().strip("`").removesuffix("()")
-        entry = self._by_name.get(wanted) or self._by_name.get(self._aliases.get(wanted, ""))
+        entry = self._by_name.get(wanted) or self._by_name.get(
+            self._aliases.get(wanted, "")
+        )
         if entry is not None or not wanted:
             return entry
         ending = f".{wanted}"
@@ -158,13 +173,18 @@ class Documents:
             other
             for other in self._by_short
             if abs(len(other) - len(short)) <= max(4, len(short) // 2)
-            and 2 * len(grams & {other[i : i + 2] for i in range(len(other) - 1)}) >= len(grams)
+            and 2 * len(grams & {other[i : i + 2] for i in range(len(other) - 1)})
+            >= len(grams)
         ]
         capital = name.rpartition(".")[2][:1].isupper()
         return [
             min(
                 self._by_short[other],
-                key=lambda e: (e.short[:1].isupper() != capital, e.kind not in _PLAIN, len(e.name)),
+                key=lambda e: (
+                    e.short[:1].isupper() != capital,
+                    e.kind not in _PLAIN,
+                    len(e.name),
+                ),
             ).name
             for other in difflib.get_close_matches(short, like, n=n, cutoff=0.5)
         ]
@@ -176,23 +196,36 @@ class Documents:
             return None if entry is None else entry.text
         wanted = part[:MAX_QUERY].strip().removesuffix("()")
         member = self._by_name.get(f"{entry.name}.{wanted}") or next(
-            (found for m in entry.metadata.get("members", ())
-             if str(m).endswith(f".{wanted}") and (found := self._by_name.get(str(m)))), None
-        )  # fmt: skip
+            (
+                found
+                for m in entry.metadata.get("members", ())
+                if str(m).endswith(f".{wanted}")
+                and (found := self._by_name.get(str(m)))
+            ),
+            None,
+        )
         if member is not None:
             return member.text
         for title, body in {"facts": entry.facts, **entry.sections}.items():
             if title.lower() == wanted.lower():
                 return f"{entry.name}, {title}:\n{body}"
-        lines = [line for line in entry.text.splitlines() if wanted.lower() in line.lower()]
-        return f"{entry.name}, lines with {wanted!r}:\n" + "\n".join(lines) if lines else None
+        lines = [
+            line for line in entry.text.splitlines() if wanted.lower() in line.lower()
+        ]
+        return (
+            f"{entry.name}, lines with {wanted!r}:\n" + "\n".join(lines)
+            if lines
+            else None
+        )
 
     def contents(self, package: str = "") -> list[Line]:
         """Symbols below a package or module, in the order of its documents."""
         found = self.find(package) if package else None
         prefix = package if found is None else found.name
         below = f"{prefix}."
-        return [e.line for e in self.entries if not prefix or f"{e.name}.".startswith(below)]
+        return [
+            e.line for e in self.entries if not prefix or f"{e.name}.".startswith(below)
+        ]
 
     def grep(self, pattern: str, package: str = "") -> list[tuple[str, str]]:
         """Lines of documents that match, at most `MAX_HITS`."""
@@ -201,7 +234,9 @@ class Documents:
         for entry in self.entries:
             if not entry.name.startswith(package) or len(found) >= MAX_HITS:
                 continue
-            found += [(entry.name, line) for line in entry.text.splitlines() if matches(line)]
+            found += [
+                (entry.name, line) for line in entry.text.splitlines() if matches(line)
+            ]
         return found[:MAX_HITS]
 
     def search(self, query: str, k: int = 10) -> list[Line]:
@@ -231,12 +266,20 @@ class Documents:
             named, defined, said = self._terms[entry.name]
             if phrase not in said and phrase not in named and entry is not exact:
                 continue
-            tests = (entry is exact, named == phrase, phrase in defined, phrase in named,
-                     phrase in said)  # fmt: skip
+            tests = (
+                entry is exact,
+                named == phrase,
+                phrase in defined,
+                phrase in named,
+                phrase in said,
+            )
             ranked.append((tests.index(True), entry.line))
         best = min((rank for rank, _ in ranked), default=0)
-        found = [(bool(line.deprecated), rank, line) for rank, line in ranked
-                 if rank == best or (rank < 3 and best < 3)]  # fmt: skip
+        found = [
+            (bool(line.deprecated), rank, line)
+            for rank, line in ranked
+            if rank == best or (rank < 3 and best < 3)
+        ]
         return [line for _, _, line in sorted(found)]
 
     @cached_property
@@ -249,7 +292,7 @@ class Documents:
                 _phrase(words_of(e.what)),
             )
             for e in self.entries
-        }  # fmt: skip
+        }
 
 
 def words_of(text: str) -> list[str]:
@@ -271,7 +314,9 @@ def _here() -> Documents:
     folder = Path(__file__).parent
     with (folder / "documents.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    aliases = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["aliases"]
+    aliases = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))[
+        "aliases"
+    ]
     return Documents(((row["page_content"], row["metadata"]) for row in rows), aliases)
 
 

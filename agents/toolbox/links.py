@@ -31,7 +31,8 @@ _MARK = re.compile(r"`{1,2}([A-Za-z_][\w.]*)(?:\(\))?`{1,2}")
 _ITEM = re.compile(r"(\w+)(?: \([^)]*\))?: ")
 _OF = re.compile(r"`(\w+)` of `([\w.]+)`")
 _POINTER = re.compile(
-    r"\b(?:see|(?:[a-z]+ed|told|given) in) (?:`[^`]*`|(?:the|this) [a-z ]{1,40})\.?$", re.IGNORECASE
+    r"\b(?:see|(?:[a-z]+ed|told|given) in) (?:`[^`]*`|(?:the|this) [a-z ]{1,40})\.?$",
+    re.IGNORECASE,
 )
 _ITEMS, _ASIDE = ("Parameters", "Attributes"), ("Example", "Relations")
 _RESULT = re.compile(r"\bresults?\b|\breturn")  # of sentences about the form of a value
@@ -76,7 +77,9 @@ class Links:
         inside = [e for e in library.entries if e.name.partition(".")[0] in packages]
         self._by_name = {entry.name: entry for entry in inside}
         self._about: dict[str, list[tuple[Entry, str]]] = defaultdict(list)
-        self._general: dict[str, list[str]] = defaultdict(list)  # module -> of no symbol
+        self._general: dict[str, list[str]] = defaultdict(
+            list
+        )  # module -> of no symbol
         self._says: dict[str, list[str]] = {}  # symbol -> what it is and serves for
         for entry in inside:
             for item, text in _sentences(entry):
@@ -85,9 +88,13 @@ class Links:
                     self._about[subject].append((entry, text))
                 if entry.kind == "module" and not subjects:
                     self._general[entry.name].append(text)
-                elif entry.kind not in {"module", "class"} and not item and _tells(text):
+                elif (
+                    entry.kind not in {"module", "class"} and not item and _tells(text)
+                ):
                     self._says.setdefault(entry.name, []).append(text)
-        self._features = {name: list(map(_features, texts)) for name, texts in self._says.items()}
+        self._features = {
+            name: list(map(_features, texts)) for name, texts in self._says.items()
+        }
         said = [_features(text) for about in self._about.values() for _, text in about]
         counted = Counter(feature for one in said for feature in one)
         self._weight: dict[str, float] = {
@@ -96,7 +103,10 @@ class Links:
         self._owners: dict[str, set[str]] = defaultdict(set)
         for name, sentences in self._features.items():
             short = words_of(self._by_name[name].short)
-            for feature in {*(f for one in sentences for f in one), *_features(" ".join(short))}:
+            for feature in {
+                *(f for one in sentences for f in one),
+                *_features(" ".join(short)),
+            }:
                 self._owners[feature].add(name)
 
     def mentioned(self, text: str) -> list[str]:
@@ -107,7 +117,9 @@ class Links:
             uses = [len(self._owners.get(word, ())) for word in feature.split()]
             if " " in feature and min(uses, default=0) <= RARE:
                 shared.update(o for o in owners if not self._by_name[o].deprecated)
-        return [name for name, _ in sorted(shared.items(), key=lambda i: (-i[1], i[0]))][:RARE]
+        return [
+            name for name, _ in sorted(shared.items(), key=lambda i: (-i[1], i[0]))
+        ][:RARE]
 
     def meant(self, term: str) -> str:
         """The symbol that a term or name means; empty for none."""
@@ -115,7 +127,10 @@ class Links:
         return entry.name if entry is not None else next(iter(self.mentioned(term)), "")
 
     def closure(
-        self, roots: Iterable[str], chosen: Mapping[tuple[str, str], str], known: Iterable[str] = ()
+        self,
+        roots: Iterable[str],
+        chosen: Mapping[tuple[str, str], str],
+        known: Iterable[str] = (),
     ) -> Closure:
         """What symbols need, nearest first.
 
@@ -148,11 +163,14 @@ class Links:
                     quoted.append(f"`{parameter}` is what `{picked}` gives.")
                 elif parameter not in linked and kind.partition("[")[0] in _PLAIN:
                     texts = [
-                        t for _, t in about
+                        t
+                        for _, t in about
                         if _about_parameters(t, (parameter,)) and not _POINTER.search(t)
-                    ]  # fmt: skip
+                    ]
                     if texts:
-                        left.append(Input(name, parameter, kind, " ".join(texts)[:TEXT]))
+                        left.append(
+                            Input(name, parameter, kind, " ".join(texts)[:TEXT])
+                        )
             owner = self._by_name.get(name.rpartition(".")[0])
             links += [owner.name] if owner is not None and owner.kind == "class" else []
             waiting += [link for link in dict.fromkeys(links) if link not in found]
@@ -163,9 +181,13 @@ class Links:
                 said = " ".join(dict.fromkeys([*(text for _, text in own), *quoted]))
                 called = entry.metadata.get("signature") or entry.short
                 parts.append(f"{name}{kind}\n{called}\n{said}")
-        modules = dict.fromkeys(self._module(name) for name in found if name not in told)
+        modules = dict.fromkeys(
+            self._module(name) for name in found if name not in told
+        )
         general = [
-            f"{m} [module]\n{' '.join(self._general[m])}" for m in modules if m in self._general
+            f"{m} [module]\n{' '.join(self._general[m])}"
+            for m in modules
+            if m in self._general
         ]
         return Closure(tuple(found), "\n\n".join([*general, *parts]), tuple(left))
 
@@ -179,7 +201,8 @@ class Links:
             if name == wanted.symbol or entry.deprecated:
                 continue
             score, number = max(
-                (self._like(features, told), -number) for number, told in enumerate(sentences)
+                (self._like(features, told), -number)
+                for number, told in enumerate(sentences)
             )
             if not _fits(wanted.type, str(entry.metadata.get("signature"))):
                 score *= 0.3
@@ -211,8 +234,14 @@ class Links:
 
     def _marked(self, text: str, home: Entry) -> list[tuple[int, Entry]]:
         """Symbols in code marks, with where they stand."""
-        found = ((match.start(), self.find(match[1], home)) for match in _MARK.finditer(text))
-        return [(at, entry) for at, entry in found if entry is not None and entry.kind != "module"]
+        found = (
+            (match.start(), self.find(match[1], home)) for match in _MARK.finditer(text)
+        )
+        return [
+            (at, entry)
+            for at, entry in found
+            if entry is not None and entry.kind != "module"
+        ]
 
     def _subjects(self, home: Entry, item: str, text: str) -> list[str]:
         """What a sentence is about."""
@@ -227,26 +256,37 @@ class Links:
             return own
         pointers = [match.span() for match in _POINTER.finditer(text)]
         marked = [
-            entry.name for at, entry in self._marked(text, home)
+            entry.name
+            for at, entry in self._marked(text, home)
             if not any(start <= at < end for start, end in pointers)
-        ]  # fmt: skip
+        ]
         return list(dict.fromkeys([*own, *marked[:1]]))
 
-    def _named(self, entry: Entry, home: Entry, text: str) -> tuple[list[str], list[str]]:
+    def _named(
+        self, entry: Entry, home: Entry, text: str
+    ) -> tuple[list[str], list[str]]:
         """Symbols that a sentence about a symbol leads to, and what it refers to elsewhere."""
         pointers = [match.span() for match in _POINTER.finditer(text)]
         links, quoted = [], []
         for at, other in self._marked(text, home):
             if other is entry or any(start <= at < end for start, end in pointers):
                 continue
-            of = [name for name, owner in _OF.findall(text) if self.find(owner, home) is other]
+            of = [
+                name
+                for name, owner in _OF.findall(text)
+                if self.find(owner, home) is other
+            ]
             mine = set(_parameters(entry))
             same = of or _about_parameters(text, set(_parameters(other)) - mine)
             if same:  # "what `other` takes as `same`"
                 for place, told in self._about[other.name]:
                     if _about_parameters(told, same):
                         quoted.append(told)
-                        links += [e.name for _, e in self._marked(told, place) if e is not other]
+                        links += [
+                            e.name
+                            for _, e in self._marked(told, place)
+                            if e is not other
+                        ]
                         links += [n for n in self.mentioned(told) if n != other.name]
             else:
                 links.append(other.name)
@@ -268,35 +308,48 @@ def _sentences(entry: Entry) -> list[tuple[str, str]]:
                 match = _ITEM.match(line)
                 found += [(match[1] if match else "", line)] if line else []
         else:
-            found += [("", line) for line in re.split(_BEGUN, " ".join(text.split())) if line]
+            found += [
+                ("", line) for line in re.split(_BEGUN, " ".join(text.split())) if line
+            ]
     return found
 
 
 def _tells(text: str) -> bool:
     """Whether a sentence says what a symbol is or serves for, and not how it is given."""
-    return "`" not in text and " " in text and not (_RESULT.search(text) or _POINTER.search(text))
+    return (
+        "`" not in text
+        and " " in text
+        and not (_RESULT.search(text) or _POINTER.search(text))
+    )
 
 
 def _parameters(entry: Entry) -> dict[str, str]:
     """Parameters without a default, with their types."""
-    signature = str(entry.metadata.get("signature") or "")[:SIGNATURE].partition(" -> ")[0]
+    signature = str(entry.metadata.get("signature") or "")[:SIGNATURE].partition(
+        " -> "
+    )[0]
     return {
-        match[1]: match[2] for match in _PARAMETER.finditer(signature)
+        match[1]: match[2]
+        for match in _PARAMETER.finditer(signature)
         if not match[0].endswith("= ")
-    }  # fmt: skip
+    }
 
 
 def _about_parameters(text: str, names: Iterable[str]) -> list[str]:
     """Parameters that a sentence is about: in code marks, or as its item."""
     item = _ITEM.match(text)
-    marked = {match[1] for match in _MARK.finditer(text)} | ({item[1]} if item else set())
+    marked = {match[1] for match in _MARK.finditer(text)} | (
+        {item[1]} if item else set()
+    )
     return [name for name in names if name in marked]
 
 
 def _fits(kind: str, signature: str) -> bool:
     """Whether what a symbol gives can be an input: an entry of a collection can, too."""
     given = signature.rpartition(" -> ")[2].strip()
-    return given == kind or (kind == "float" and given.partition("[")[0] in {"list", "dict"})
+    return given == kind or (
+        kind == "float" and given.partition("[")[0] in {"list", "dict"}
+    )
 
 
 @lru_cache(maxsize=50_000)
@@ -331,4 +384,6 @@ def _library(retriever: Retriever | None) -> Documents | None:
     corpus = None if retriever is None else retriever.corpus
     if corpus is None:
         return None
-    return Documents([(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases)
+    return Documents(
+        [(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases
+    )

@@ -51,7 +51,8 @@ def arguments_of(tool: Tool) -> type[BaseModel]:
     """The arguments of a tool, a function of a class, as a model."""
     parameters = list(inspect.signature(tool, eval_str=True).parameters.values())[1:]
     fields: dict[str, Any] = {
-        p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
+        p.name: (p.annotation, ... if p.default is p.empty else p.default)
+        for p in parameters
     }
     return create_model(tool.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
@@ -59,7 +60,10 @@ def arguments_of(tool: Tool) -> type[BaseModel]:
 def faults(error: ValidationError) -> str:
     """The first faults, each with the argument that it is about."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    listed = [f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found[:5]]
+    listed = [
+        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
+        for one in found[:5]
+    ]
     return "; ".join(listed)[:1000]
 
 
@@ -125,7 +129,11 @@ def definition(library: Documents, line: Line) -> str:
     parts = [entry.sections[title] for title in wanted if title in entry.sections]
     gone = [f"DEPRECATED: {line.deprecated}"] if line.deprecated else []
     text = " ".join("\n".join(parts or [entry.what]).split())
-    cut = text if len(text) <= BRIEF else f"{text[:BRIEF].rstrip()}... (lookup has all of it)"
+    cut = (
+        text
+        if len(text) <= BRIEF
+        else f"{text[:BRIEF].rstrip()}... (lookup has all of it)"
+    )
     return "\n".join([line.name, *facts, *gone, cut])
 
 

@@ -39,7 +39,9 @@ def watch(entry: Callable[[], Any], names: Sequence[str]) -> Any:
         return entry()
     finally:
         sys.settrace(None)
-        sys.stderr.write(f"\n{MARK}{json.dumps({n: values[n] for n in names if n in values})}\n")
+        sys.stderr.write(
+            f"\n{MARK}{json.dumps({n: values[n] for n in names if n in values})}\n"
+        )
 
 
 def _described(value: Any) -> str:

@@ -25,7 +25,9 @@ class Task:
 
     samples: Sequence[Sample]
     scoring: Scoring | Scorer = accuracy  # a function of sample and answer, or a scorer
-    packages: Sequence[str] = ("pymatgen",)  # whose documents an architecture may retrieve
+    packages: Sequence[str] = (
+        "pymatgen",
+    )  # whose documents an architecture may retrieve
     name: str = "task"
 
     @property
@@ -57,18 +59,28 @@ def json_samples(path: str | Path, *, environment: str = "live") -> list[Sample]
     return samples
 
 
-def _sample(number: str, entry: Mapping[str, Any], folder: Path, environment: str) -> Sample:
-    prompt, target, choices = str(entry["input"]), entry["target"], entry.get("choices", ())
+def _sample(
+    number: str, entry: Mapping[str, Any], folder: Path, environment: str
+) -> Sample:
+    prompt, target, choices = (
+        str(entry["input"]),
+        entry["target"],
+        entry.get("choices", ()),
+    )
     form: AnswerFormat
     if choices:
         letters = ascii_uppercase[: len(choices)]
-        form = Choices(letters) if isinstance(target, list) else Letters(letters, _LETTER)
+        form = (
+            Choices(letters) if isinstance(target, list) else Letters(letters, _LETTER)
+        )
         texts = dict(zip(map(str, choices), letters, strict=True))
         given = target if isinstance(target, list) else [target]
         target = "".join(sorted(texts.get(str(each), str(each)) for each in given))
         fits = len(set(target)) == len(given) > 0 and set(target) <= set(letters)
         if not fits or len(texts) < len(letters):
-            raise ValueError(f"target: {target} is none of the choices, or two choices are equal")
+            raise ValueError(
+                f"target: {target} is none of the choices, or two choices are equal"
+            )
         listed = [f"{letter}. {choice}" for choice, letter in texts.items()]
         prompt = "\n".join([prompt, "", *listed])
     elif isinstance(target, Mapping):
@@ -80,9 +92,13 @@ def _sample(number: str, entry: Mapping[str, Any], folder: Path, environment: st
     else:
         form = Block("answer")
     question = Question(
-        str(entry.get("id", number)), prompt, answer=form,
-        attachments=tuple(_part(folder / name, name) for name in entry.get("files", ())),
-    )  # fmt: skip
+        str(entry.get("id", number)),
+        prompt,
+        answer=form,
+        attachments=tuple(
+            _part(folder / name, name) for name in entry.get("files", ())
+        ),
+    )
     labels = {str(key): str(value) for key, value in entry.get("metadata", {}).items()}
     return Sample(question, (), environment, labels, target=target, reference=target)
 

@@ -57,14 +57,20 @@ class Checker:
     distributions ``recorded`` stand next to the golds.
     """
 
-    def __init__(self, backend: str = "auto", *, env: str, recorded: Sequence[str] = ()) -> None:
+    def __init__(
+        self, backend: str = "auto", *, env: str, recorded: Sequence[str] = ()
+    ) -> None:
         seeds = ({"hash_seed": seed} for seed in ("1", "4242"))
         self._sandboxes = [
-            get_sandbox(SandboxConfig(backend=backend, env=env, workers=1, options=options))
+            get_sandbox(
+                SandboxConfig(backend=backend, env=env, workers=1, options=options)
+            )
             for options in seeds
         ]
         installed = installed_versions(env)
-        self.versions = {name: installed[name] for name in recorded if name in installed}
+        self.versions = {
+            name: installed[name] for name in recorded if name in installed
+        }
 
     async def __aenter__(self) -> Self:
         return self
@@ -101,7 +107,9 @@ class Checker:
         if not write:
             drift = "the committed gold is no longer what the reference returns"
             try:
-                return report(tuple(_differences(spec, read_gold(folder, spec), first, drift)))
+                return report(
+                    tuple(_differences(spec, read_gold(folder, spec), first, drift))
+                )
             except QuestionError as error:
                 return report((str(error),))
         written = {"versions": self.versions, "properties": first}
@@ -109,11 +117,18 @@ class Checker:
         (folder / "gold.json").write_text(text, encoding="utf-8")
         return report((), written=True)
 
-    async def run(self, source: str, folder: Path, entry: str = "reference") -> list[Execution]:
+    async def run(
+        self, source: str, folder: Path, entry: str = "reference"
+    ) -> list[Execution]:
         """Run a source in each of the two sandboxes, with the input files of ``folder``."""
-        mounts = [Mount(Path(path), target) for target, path in data_files(folder).items()]
+        mounts = [
+            Mount(Path(path), target) for target, path in data_files(folder).items()
+        ]
         return await asyncio.gather(
-            *(one.run(source, entry, timeout=TIMEOUT, mounts=mounts) for one in self._sandboxes)
+            *(
+                one.run(source, entry, timeout=TIMEOUT, mounts=mounts)
+                for one in self._sandboxes
+            )
         )
 
 

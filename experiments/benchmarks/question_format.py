@@ -33,9 +33,18 @@ ENVIRONMENT = "live"
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 #: Distributions that decide a value of theirs; the versions stand next to the golds.
 RECORDED = (
-    "pymatgen", "pymatgen-core", "pymatgen-analysis-defects", "pymatgen-analysis-diffusion",
-    "pymatgen-analysis-alloys", "matminer", "robocrys", "phonopy", "numpy", "scipy", "spglib",
-)  # fmt: skip
+    "pymatgen",
+    "pymatgen-core",
+    "pymatgen-analysis-defects",
+    "pymatgen-analysis-diffusion",
+    "pymatgen-analysis-alloys",
+    "matminer",
+    "robocrys",
+    "phonopy",
+    "numpy",
+    "scipy",
+    "spglib",
+)
 #: Stands beside ``questions/`` in a folder of somebody's own (``benchmark=folder``).
 MANIFEST = "benchmark.yaml"
 
@@ -71,14 +80,20 @@ class PropertySpec(BaseModel, extra="forbid"):
     @classmethod
     def _known_format(cls, value: str) -> str:
         if not _FORMAT.fullmatch(value):
-            raise ValueError("use float, int, str, bool, list[...] or dict[str, ...] of these")
+            raise ValueError(
+                "use float, int, str, bool, list[...] or dict[str, ...] of these"
+            )
         return value
 
     @model_validator(mode="after")
     def _compare_fits_format(self) -> Self:
-        known: Literal["equal", "close"] = "close" if "float" in self.format else "equal"
+        known: Literal["equal", "close"] = (
+            "close" if "float" in self.format else "equal"
+        )
         if self.compare not in {"", known}:
-            raise ValueError(f"compare is {self.compare!r}: {self.format} is compared by {known!r}")
+            raise ValueError(
+                f"compare is {self.compare!r}: {self.format} is compared by {known!r}"
+            )
         self.compare = known
         if self.choices and (self.format != "str" or len(set(self.choices)) < 3):
             msg = "choices are at least three different values of a property with format str"
@@ -118,7 +133,9 @@ class TaskSpec(BaseModel, extra="allow"):
                 msg = f"{key}: no such key; did you mean {known[0]}? Other keys are labels"
                 raise ValueError(msg)
         if max(len(self.scaffold.strip()), len(self.goal.strip())) < SHORTEST:
-            raise ValueError(f"write a scaffold or a goal, of {SHORTEST} characters or more")
+            raise ValueError(
+                f"write a scaffold or a goal, of {SHORTEST} characters or more"
+            )
         return self
 
 
@@ -126,7 +143,9 @@ def question_folders(root: Path = QUESTIONS) -> list[Path]:
     """All folders with a ``task.yaml``, by name; no link in them leads out of ``root``."""
     found = sorted(path.parent for path in root.glob("*/task.yaml"))
     for folder in found:
-        _stay_below(root, (path for path in (folder, *folder.rglob("*")) if path.is_symlink()))
+        _stay_below(
+            root, (path for path in (folder, *folder.rglob("*")) if path.is_symlink())
+        )
     return found
 
 
@@ -134,7 +153,9 @@ def _stay_below(root: Path, paths: Iterable[Path]) -> None:
     """Refuse links that lead elsewhere: they could name any file of the reader's."""
     for path in paths:
         if not path.resolve().is_relative_to(root.resolve()):
-            raise QuestionError(f"{path}: is a link out of {root}; copy the file instead")
+            raise QuestionError(
+                f"{path}: is a link out of {root}; copy the file instead"
+            )
 
 
 def read_file(path: Path, form: type[Form]) -> Form:
@@ -177,20 +198,29 @@ def data_files(folder: Path) -> dict[str, str]:
         raise QuestionError(f"{data}: is a link; copy the files instead")
     paths = sorted(data.rglob("*"))
     _stay_below(data, paths)
-    found = {str(path.relative_to(folder)): str(path) for path in paths if path.is_file()}
+    found = {
+        str(path.relative_to(folder)): str(path) for path in paths if path.is_file()
+    }
     for name in found:
         if not name.isprintable():  # it stands in the prompt
-            msg = f"{folder}: {name!r}: a file's name holds signs that cannot be printed"
+            msg = (
+                f"{folder}: {name!r}: a file's name holds signs that cannot be printed"
+            )
             raise QuestionError(msg)
     return found
 
 
 def build_prompt(
-    spec: TaskSpec, level: Level, files: Sequence[str] = (), *, role: str = _TEXTS["role"]
+    spec: TaskSpec,
+    level: Level,
+    files: Sequence[str] = (),
+    *,
+    role: str = _TEXTS["role"],
 ) -> str:
     """The whole question as text: role, properties, the text of ``level``, contract."""
     properties = "\n".join(
-        f"- `{prop.name}`: {prop.text} Format: `{prop.format}`." for prop in spec.properties
+        f"- `{prop.name}`: {prop.text} Format: `{prop.format}`."
+        for prop in spec.properties
     )
     parts = [f"{role}\n{properties}"]
     if files:
@@ -227,23 +257,30 @@ def read_tasks(
     scaffold where every question has one, else goal.
     """
     if level not in {None, *_LEVEL_INTRO}:
-        raise QuestionError(f"benchmark.level={level}: choose one of {', '.join(_LEVEL_INTRO)}")
+        raise QuestionError(
+            f"benchmark.level={level}: choose one of {', '.join(_LEVEL_INTRO)}"
+        )
     folders = question_folders(root)
     if not folders:
         lost = root.with_name("rejected.jsonl")
         why = f" (see {lost})" if lost.exists() else ""
         raise QuestionError(f"{root}: no folder with a task.yaml in it{why}")
     specs = {folder: read_file(folder / "task.yaml", TaskSpec) for folder in folders}
-    common = level or ("scaffold" if all(spec.scaffold for spec in specs.values()) else "goal")
+    common = level or (
+        "scaffold" if all(spec.scaffold for spec in specs.values()) else "goal"
+    )
     samples = (_sample(folder, spec, common, role) for folder, spec in specs.items())
     return [
-        replace(one, environment=environment, labels={**one.labels, **labels}) for one in samples
+        replace(one, environment=environment, labels={**one.labels, **labels})
+        for one in samples
     ]
 
 
 def _sample(folder: Path, spec: TaskSpec, level: Level, role: str) -> Sample:
     if not getattr(spec, level):
-        there = [f"benchmark.level={name}" for name in _LEVEL_INTRO if getattr(spec, name)]
+        there = [
+            f"benchmark.level={name}" for name in _LEVEL_INTRO if getattr(spec, name)
+        ]
         msg = f"{folder / 'task.yaml'}: no text of level {level}; there is {' and '.join(there)}"
         raise QuestionError(msg)
     own = {  # one that depends on the level has a value for each
@@ -265,4 +302,6 @@ def _sample(folder: Path, spec: TaskSpec, level: Level, role: str) -> Sample:
     )
     if not file.is_file():
         return sample
-    return replace(sample, reference=Answer(file.read_text("utf-8"), "reference", "strict"))
+    return replace(
+        sample, reference=Answer(file.read_text("utf-8"), "reference", "strict")
+    )

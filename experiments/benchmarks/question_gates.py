@@ -19,16 +19,38 @@ from sandbox.inside.tagged import dumps
 
 #: Roots whose names are common knowledge of the language, not of a materials library.
 _FOREIGN = frozenset(
-    {"np", "numpy", "scipy", "math", "itertools", "collections", "json", "pathlib", "Path"}
+    {
+        "np",
+        "numpy",
+        "scipy",
+        "math",
+        "itertools",
+        "collections",
+        "json",
+        "pathlib",
+        "Path",
+    }
 )
 #: A reference is read by people and rewritten by tools: everything in it is spelled out.
 _BANNED_CALLS = frozenset(
-    {"getattr", "setattr", "eval", "exec", "dir", "vars", "globals", "locals", "__import__"}
+    {
+        "getattr",
+        "setattr",
+        "eval",
+        "exec",
+        "dir",
+        "vars",
+        "globals",
+        "locals",
+        "__import__",
+    }
 )
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z][a-z0-9]+[A-Z]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_FENCE = re.compile(r"^[ \t]*```python[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t]*```python[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL
+)
 _MASK = re.compile(r"\[(MASK(?:_\d+)?)\]")
 # Shorter camel-case words are symbols of physics (dQ, pH), not names of a library.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
@@ -41,12 +63,18 @@ def check_reference(source: str) -> list[str]:
     except SyntaxError as error:
         return [f"reference.py: line {error.lineno}: {error.msg}"]
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    findings = [] if "reference" in functions else ["reference.py: no function reference()"]
+    findings = (
+        [] if "reference" in functions else ["reference.py: no function reference()"]
+    )
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in _BANNED_CALLS:
-                findings.append(f"reference.py: line {node.lineno}: {node.func.id}() is not plain")
-        elif isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+                findings.append(
+                    f"reference.py: line {node.lineno}: {node.func.id}() is not plain"
+                )
+        elif isinstance(node, ast.ImportFrom) and any(
+            a.name == "*" for a in node.names
+        ):
             findings.append(f"reference.py: line {node.lineno}: star import")
     return findings
 
@@ -59,7 +87,10 @@ def library_names(source: str) -> set[str]:
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] not in _FOREIGN:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] not in _FOREIGN
+        ):
             names.update((node.module or "").split("."))
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.Attribute) and _root(node) not in _FOREIGN:
@@ -68,9 +99,13 @@ def library_names(source: str) -> set[str]:
             names.update(keyword.arg for keyword in node.keywords if keyword.arg)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = str(node.slice.value)
-            names |= {key} if "_" in key else set()  # without one it may well be a formula
+            names |= (
+                {key} if "_" in key else set()
+            )  # without one it may well be a formula
     return {
-        name for name in names if _NAME.fullmatch(name) and ("_" in name or _CAMEL.search(name))
+        name
+        for name in names
+        if _NAME.fullmatch(name) and ("_" in name or _CAMEL.search(name))
     }
 
 
@@ -109,7 +144,9 @@ def check_scaffold(spec: TaskSpec) -> list[str]:
         line = code.splitlines()[(error.lineno or 1) - 1].strip()
         findings.append(f"scaffold: the code does not parse: {error.msg}: {line}")
     masks = set(_MASK.findall(spec.scaffold))
-    if masks and not any(_MASK.search(block) for block in _FENCE.findall(spec.scaffold)):
+    if masks and not any(
+        _MASK.search(block) for block in _FENCE.findall(spec.scaffold)
+    ):
         findings.append("scaffold: [MASK] appears in the text but in no code")
     if spec.masks and set(spec.masks) != masks:
         findings.append(f"masks: the scaffold has {', '.join(sorted(masks)) or 'none'}")
@@ -125,7 +162,9 @@ def check_scaffold(spec: TaskSpec) -> list[str]:
 def scaffold_code(spec: TaskSpec) -> str:
     """All code of the scaffold, with what the masks stand for (else a name) in their place."""
     code = "\n".join(textwrap.dedent(block) for block in _FENCE.findall(spec.scaffold))
-    return _MASK.sub(lambda match: spec.masks.get(match.group(1), match.group(1).lower()), code)
+    return _MASK.sub(
+        lambda match: spec.masks.get(match.group(1), match.group(1).lower()), code
+    )
 
 
 def check_answers_hidden(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:
@@ -137,7 +176,11 @@ def check_answers_hidden(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:
         numbers = [float(number) for number in _NUMBER.findall(text)]
         findings += [
             f"{level}: the value of {prop.name} appears in the text"
-            + (" (options to choose from belong under 'choices')" if prop.format == "str" else "")
+            + (
+                " (options to choose from belong under 'choices')"
+                if prop.format == "str"
+                else ""
+            )
             for prop in spec.properties
             if _stands_in(gold[prop.name], text, numbers, prop.rtol)
         ]
@@ -155,7 +198,9 @@ def _stands_in(value: Any, text: str, numbers: list[float], rtol: float) -> bool
         return any(math.isclose(value, number, rel_tol=rtol) for number in numbers)
     leaves = [leaf for _, leaf in walk(value)]
     # A row of halves and quarters (two significant digits) stands in every text with coordinates.
-    telling = any(f"{leaf:.12g}" != f"{leaf:.2g}" for leaf in leaves if isinstance(leaf, float))
+    telling = any(
+        f"{leaf:.12g}" != f"{leaf:.2g}" for leaf in leaves if isinstance(leaf, float)
+    )
     if telling and all(isinstance(leaf, float) for leaf in leaves):
         return all(_stands_in(leaf, text, numbers, rtol) for leaf in leaves)
     shown = {str(value), json.dumps(value)}
@@ -173,7 +218,9 @@ def check_plain(gold: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def walk(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def walk(
+    value: Any, path: tuple[Any, ...] = ()
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Every leaf of nested lists and dicts with its path."""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -197,7 +244,9 @@ def wrong_answers(value: Any) -> Iterator[tuple[str, Any]]:
     yield "None", None
     yield "zero", zero
     yield "empty", type(value)() if isinstance(value, list | dict | str) else ""
-    scale = max((abs(leaf) for _, leaf in leaves if isinstance(leaf, float)), default=0.0)
+    scale = max(
+        (abs(leaf) for _, leaf in leaves if isinstance(leaf, float)), default=0.0
+    )
     for path, leaf in leaves:
         where = "".join(f"[{part!r}]" for part in path)
         yield f"perturbed{where}", _replace(value, path, _perturb(leaf, scale))
@@ -224,13 +273,19 @@ def _replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 def verdicts(spec: TaskSpec, gold: Mapping[str, Any], answer: Any) -> dict[str, str]:
     """Property name to the reason why ``answer`` (plain JSON) fails it, empty for a pass."""
     judged = verify_here(make_properties(spec, gold), dumps(answer))
-    return {name: "" if passed else why or "wrong" for name, (passed, why) in judged.items()}
+    return {
+        name: "" if passed else why or "wrong" for name, (passed, why) in judged.items()
+    }
 
 
 def check_verification(spec: TaskSpec, gold: Mapping[str, Any]) -> list[str]:
     """The gold passes its own verification and every wrong answer fails it."""
     own = verdicts(spec, gold, dict(gold)).items()
-    failing = [f"{name}: the reference itself fails: {reason}" for name, reason in own if reason]
+    failing = [
+        f"{name}: the reference itself fails: {reason}"
+        for name, reason in own
+        if reason
+    ]
     return failing + [
         f"{prop.name}: vacuous, the answer '{what}' passes"
         for prop in spec.properties

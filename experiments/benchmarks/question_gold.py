@@ -69,7 +69,9 @@ class ReferenceGold:
         self.name = name
         self.packages = packages
         self.environment = samples[0].environment
-        self._prompts = {sample.question.id: sample.question.prompt for sample in samples}
+        self._prompts = {
+            sample.question.id: sample.question.prompt for sample in samples
+        }
         self._folders = [root / name for name in self._prompts]
         self._trace = trace
 
@@ -79,21 +81,27 @@ class ReferenceGold:
 
     def gold(self) -> Mapping[str, Mapping[str, str]]:
         """Question -> what its reference solution uses, public names only."""
-        sources = read_sources(self.packages, environments.site_packages(self.environment))
+        sources = read_sources(
+            self.packages, environments.site_packages(self.environment)
+        )
         recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
         kept = {folder: _gold_file(folder, recipe) for folder in self._folders}
         missing = [folder for folder, path in kept.items() if not path.is_file()]
         if missing:
             usage, traced = CodeResolver(sources), {}
             if self._trace:
-                with ThreadPoolExecutor(1) as pool:  # the caller may be inside of an event loop
+                with ThreadPoolExecutor(
+                    1
+                ) as pool:  # the caller may be inside of an event loop
                     traced = pool.submit(asyncio.run, self._traced(missing)).result()
             for folder in missing:
                 seen = usage.known(traced.get(folder.name, ()))
                 names = public_symbols({**usage.symbols(_reference(folder)), **seen})
                 kept[folder].parent.mkdir(parents=True, exist_ok=True)
                 write_json(kept[folder], names)
-        found = {f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()}
+        found = {
+            f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()
+        }
         return {name: names for name, names in found.items() if names}
 
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
@@ -106,9 +114,14 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
     """Question -> dotted names of the functions that its reference solution calls itself."""
 
     async def one(folder: Path) -> list[str]:
-        mounts = [Mount(Path(host), inside) for inside, host in data_files(folder).items()]
+        mounts = [
+            Mount(Path(host), inside) for inside, host in data_files(folder).items()
+        ]
         execution = await sandbox.run(
-            _reference(folder) + TRACER, "_traced_calls", timeout=_TIMEOUT, mounts=mounts
+            _reference(folder) + TRACER,
+            "_traced_calls",
+            timeout=_TIMEOUT,
+            mounts=mounts,
         )
         if execution.outcome is not Outcome.OK:
             raise SandboxError(
@@ -121,7 +134,9 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
     with meter("Tracing reference solutions", len(folders), show=True) as progress:
         tasks = [asyncio.create_task(one(folder)) for folder in folders]
         try:
-            calls = await asyncio.gather(*tasks)  # as many at a time as the sandbox has workers
+            calls = await asyncio.gather(
+                *tasks
+            )  # as many at a time as the sandbox has workers
         finally:
             for task in tasks:  # nothing is left to run in a sandbox that is closed
                 task.cancel()
@@ -130,7 +145,11 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
 
 def public_symbols(names: Mapping[str, str]) -> dict[str, str]:
     """Without private names, sorted."""
-    return {n: names[n] for n in sorted(names) if not any(p.startswith("_") for p in n.split("."))}
+    return {
+        n: names[n]
+        for n in sorted(names)
+        if not any(p.startswith("_") for p in n.split("."))
+    }
 
 
 def _gold_file(folder: Path, recipe: Sequence[object]) -> Path:

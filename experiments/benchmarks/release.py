@@ -27,11 +27,15 @@ def find(path: str | Path | None, holds: set[str], what: str) -> Folder:
         root: Folder = zipfile.Path(file) if file.is_file() else file
         inside: list[Folder] = [root, *listed(root)]
     except (OSError, zipfile.BadZipFile) as error:
-        raise ReleaseError(f"{path}: no folder or zip (a Git LFS pointer?): {error}") from error
+        raise ReleaseError(
+            f"{path}: no folder or zip (a Git LFS pointer?): {error}"
+        ) from error
     for folder in inside:
         if any((folder / name).is_dir() for name in holds):
             return folder
-    raise ReleaseError(f"{path}: has no folder {' or '.join(sorted(holds))}; path= names {what}")
+    raise ReleaseError(
+        f"{path}: has no folder {' or '.join(sorted(holds))}; path= names {what}"
+    )
 
 
 def listed(folder: Folder) -> list[Any]:
@@ -64,4 +68,6 @@ def entries(file: Folder, keys: set[str]) -> list[dict[str, Any]]:
 def picture(file: Folder) -> Image:
     """A picture, named by its content."""
     data, ending = file.read_bytes(), file.name.rpartition(".")[2].lower()
-    return Image(data, f"image/{ending.replace('jpg', 'jpeg')}", hashlib.sha256(data).hexdigest())
+    return Image(
+        data, f"image/{ending.replace('jpg', 'jpeg')}", hashlib.sha256(data).hexdigest()
+    )

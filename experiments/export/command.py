@@ -41,36 +41,53 @@ def inspect_log(run: Run, out: Path) -> Sequence[Path]:
     samples = [_sample(run, Exported(run, row)) for row in run.rows]
     results = [
         {
-            "name": metric["name"], "scorer": metric["name"],
-            "scored_samples": sum(metric["name"] in sample["scores"] for sample in samples),
-            "metrics": {"share": {"name": "share", "value": metric["sum"] / metric["total"]}},
+            "name": metric["name"],
+            "scorer": metric["name"],
+            "scored_samples": sum(
+                metric["name"] in sample["scores"] for sample in samples
+            ),
+            "metrics": {
+                "share": {"name": "share", "value": metric["sum"] / metric["total"]}
+            },
         }
-        for metric in summary["metrics"] if metric["total"]
-    ]  # fmt: skip
+        for metric in summary["metrics"]
+        if metric["total"]
+    ]
     log = {
         "version": 2,
         "status": "success",
         "eval": {
-            "eval_id": key, "run_id": key, "task_id": key, "created": when,
+            "eval_id": key,
+            "run_id": key,
+            "task_id": key,
+            "created": when,
             "task": f"matsmith/{summary['benchmark']}",
-            "task_args": summary["config"]["benchmark"], "solver": summary["system"],
-            "model": run.model, "config": {"epochs": len(summary["seeds"])},
+            "task_args": summary["config"]["benchmark"],
+            "solver": summary["system"],
+            "model": run.model,
+            "config": {"epochs": len(summary["seeds"])},
             "dataset": {
-                "name": summary["benchmark"], "samples": len(summary["question_ids"]),
+                "name": summary["benchmark"],
+                "samples": len(summary["question_ids"]),
                 "sample_ids": summary["question_ids"],
             },
-            "metadata": {"retrieval": summary["retrieval"], "config": summary["config"]},
+            "metadata": {
+                "retrieval": summary["retrieval"],
+                "config": summary["config"],
+            },
         },
         "results": {
             "total_samples": len(summary["question_ids"]) * len(summary["seeds"]),
-            "completed_samples": len(run.scored), "scores": results,
+            "completed_samples": len(run.scored),
+            "scores": results,
         },
         "stats": {
-            "started_at": when, "completed_at": when,
+            "started_at": when,
+            "completed_at": when,
             "model_usage": {run.model: used} if used else {},
         },
         "samples": samples,
-    }  # fmt: skip
+    }
     name = re.sub(r"[^\w-]+", "-", f"{when}_{summary['benchmark']}_{key}")
     path = out / "inspect" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +108,8 @@ def _sample(run: Run, exported: Exported) -> dict[str, Any]:
         "target": "",
         "messages": conversation,
         "output": {
-            "model": run.model, "choices": [{"message": last, "stop_reason": stopped}],
+            "model": run.model,
+            "choices": [{"message": last, "stop_reason": stopped}],
             "usage": exported.tokens or None,
         },
         "scores": {
@@ -101,10 +119,14 @@ def _sample(run: Run, exported: Exported) -> dict[str, Any]:
         "metadata": {**row.labels, "passed": row.passed, "outcome": row.outcome},
         "model_usage": {run.model: exported.tokens} if exported.tokens else {},
         "total_time": row.seconds,
-    }  # fmt: skip
+    }
     if row.infra:
         reason = row.error or str(row.stop_reason)
-        sample["error"] = {"message": reason, "traceback": reason, "traceback_ansi": reason}
+        sample["error"] = {
+            "message": reason,
+            "traceback": reason,
+            "traceback_ansi": reason,
+        }
     return sample
 
 
@@ -121,9 +143,15 @@ def _messages(turn: Turn) -> list[dict[str, Any]]:
     if turn.seen:
         message["metadata"] = {"seen": turn.seen}
     results = [
-        {"role": "tool", "content": call.result, "tool_call_id": call.id, "function": call.name}
-        for call in turn.calls if call.result is not None
-    ]  # fmt: skip
+        {
+            "role": "tool",
+            "content": call.result,
+            "tool_call_id": call.id,
+            "function": call.name,
+        }
+        for call in turn.calls
+        if call.result is not None
+    ]
     return [message, *results]
 
 
@@ -132,7 +160,9 @@ def trajectories(run: Run, out: Path) -> Sequence[Path]:
     folder, paths = out / "atif", []
     folder.mkdir(parents=True, exist_ok=True)
     for row in run.rows:
-        paths.append(folder / trajectory_path(run.folder, row.question_id, row.seed).name)
+        paths.append(
+            folder / trajectory_path(run.folder, row.question_id, row.seed).name
+        )
         write_json(paths[-1], _trajectory(run, Exported(run, row)))
     return paths
 
@@ -145,16 +175,23 @@ def _trajectory(run: Run, exported: Exported) -> dict[str, Any]:
         "session_id": summary["config_hash"],
         "trajectory_id": f"{row.question_id}-{row.seed}",
         "agent": {
-            "name": summary["system"], "version": summary["config_hash"], "model_name": run.model,
+            "name": summary["system"],
+            "version": summary["config_hash"],
+            "model_name": run.model,
             "extra": {key: summary["config"][key] for key in ("system", "retrieval")},
         },
         "steps": steps,
         "final_metrics": {
-            **_metrics(exported.usage, "total_"), "total_steps": len(steps),
-            "extra": {"scores": exported.scores, "passed": row.passed, "outcome": row.outcome},
+            **_metrics(exported.usage, "total_"),
+            "total_steps": len(steps),
+            "extra": {
+                "scores": exported.scores,
+                "passed": row.passed,
+                "outcome": row.outcome,
+            },
         },
         "extra": {"question": row.question_id, "seed": row.seed, "labels": row.labels},
-    }  # fmt: skip
+    }
 
 
 def _step(number: int, turn: Turn) -> dict[str, Any]:
@@ -166,13 +203,18 @@ def _step(number: int, turn: Turn) -> dict[str, Any]:
         step |= {"metrics": _metrics(turn.usage), "llm_call_count": 1}
     if turn.calls:
         step["tool_calls"] = [
-            {"tool_call_id": c.id, "function_name": c.name, "arguments": dict(c.arguments)}
+            {
+                "tool_call_id": c.id,
+                "function_name": c.name,
+                "arguments": dict(c.arguments),
+            }
             for c in turn.calls
         ]
     results = [
         {"source_call_id": call.id, "content": call.result}
-        for call in turn.calls if call.result is not None
-    ]  # fmt: skip
+        for call in turn.calls
+        if call.result is not None
+    ]
     if seen := [*results, *({"content": text} for text in turn.seen)]:
         step["observation"] = {"results": seen}
     return step
@@ -180,7 +222,9 @@ def _step(number: int, turn: Turn) -> dict[str, Any]:
 
 def _metrics(usage: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     counts = ("prompt_tokens", "completion_tokens", "cost_usd")
-    return {f"{prefix}{name}": usage[name] for name in counts if usage[name] is not None}
+    return {
+        f"{prefix}{name}": usage[name] for name in counts if usage[name] is not None
+    }
 
 
 def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
@@ -191,16 +235,22 @@ def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
     summary, when = run.summary, made(run)
     benchmark, config = summary["benchmark"], summary["config"]
     developer, name = _safe(config["model"]["provider"]), _safe(run.model)
-    digest = hashlib.sha256(f"{summary['config_hash']}{summary['questions_digest']}".encode())
+    digest = hashlib.sha256(
+        f"{summary['config_hash']}{summary['questions_digest']}".encode()
+    )
     key = uuid.UUID(bytes=digest.digest()[:16], version=4)
     folder = Path("data") / _safe(benchmark) / developer / name
     record, lines = folder / f"{key}.json", folder / f"{key}_samples.jsonl"
     identity = f"{benchmark}/{developer}/{name}/{when.timestamp():.0f}"
     about = {
-        "schema_version": SCHEMA, "evaluation_id": identity, "model_id": f"{developer}/{name}",
+        "schema_version": SCHEMA,
+        "evaluation_id": identity,
+        "model_id": f"{developer}/{name}",
         "evaluation_name": benchmark,
-    }  # fmt: skip
-    rows = [about | record for row in run.scored for record in _records(Exported(run, row))]
+    }
+    rows = [
+        about | record for row in run.scored for record in _records(Exported(run, row))
+    ]
     text = "".join(f"{json.dumps(row, default=repr)}\n" for row in rows)
     plain = {
         "schema_version": SCHEMA,
@@ -208,19 +258,28 @@ def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
         "evaluation_timestamp": when.isoformat(),
         "retrieved_timestamp": f"{when.timestamp():.0f}",
         "source_metadata": {
-            "source_name": "matsmith", "source_type": "evaluation_run",
-            "source_organization_name": "unknown", "evaluator_relationship": "other",
+            "source_name": "matsmith",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
         },
         "eval_library": {
-            "name": "matsmith", "version": summary["config_hash"],
+            "name": "matsmith",
+            "version": summary["config_hash"],
             "additional_details": {
-                "system": summary["system"], "retrieval": summary["retrieval"],
+                "system": summary["system"],
+                "retrieval": summary["retrieval"],
                 "config": json.dumps(config),
             },
         },
         "model_info": {
-            "name": run.model, "id": f"{developer}/{name}", "developer": developer,
-            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+            "name": run.model,
+            "id": f"{developer}/{name}",
+            "developer": developer,
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+            },
         },
         "evaluation_results": [
             _result(run, metric, entry["sum"] / entry["total"])
@@ -228,10 +287,13 @@ def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
             if entry["total"]
         ],
         "detailed_evaluation_results": {
-            "format": "jsonl", "file_path": lines.as_posix(), "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(), "total_rows": len(rows),
+            "format": "jsonl",
+            "file_path": lines.as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(text.encode()).hexdigest(),
+            "total_rows": len(rows),
         },
-    }  # fmt: skip
+    }
     (out / folder).mkdir(parents=True, exist_ok=True)
     write_text(out / lines, text)
     write_json(out / record, plain)
@@ -250,22 +312,31 @@ def _result(run: Run, metric: Metric, score: float) -> dict[str, Any]:
     if (interval := run.interval(metric)) is not None:
         details["uncertainty"] = {
             "confidence_interval": {
-                "lower": interval.low, "upper": interval.high, "confidence_level": 0.95,
+                "lower": interval.low,
+                "upper": interval.high,
+                "confidence_level": 0.95,
                 "method": "bootstrap over clusters of questions",
             },
             "num_samples": len(run.scored),
-        }  # fmt: skip
+        }
     return {
         "evaluation_result_id": metric.name,
         "evaluation_name": run.summary["benchmark"],
-        "source_data": {"dataset_name": run.summary["benchmark"], "source_type": "other"},
+        "source_data": {
+            "dataset_name": run.summary["benchmark"],
+            "source_type": "other",
+        },
         "metric_config": {
-            "evaluation_description": metric.about, "metric_id": f"matsmith.{metric.name}",
-            "metric_name": metric.title, "lower_is_better": False, "score_type": "continuous",
-            "min_score": low, "max_score": high,
+            "evaluation_description": metric.about,
+            "metric_id": f"matsmith.{metric.name}",
+            "metric_name": metric.title,
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": low,
+            "max_score": high,
         },
         "score_details": details,
-    }  # fmt: skip
+    }
 
 
 def _records(exported: Exported) -> Iterator[dict[str, Any]]:
@@ -274,18 +345,24 @@ def _records(exported: Exported) -> Iterator[dict[str, Any]]:
     agentic = len(replies) > 1 or any(turn.calls or turn.seen for turn in turns)
     messages = [
         {
-            "turn_idx": number, "role": turn.role, "content": turn.text,
+            "turn_idx": number,
+            "role": turn.role,
+            "content": turn.text,
             "reasoning_trace": turn.reasoning,
             "tool_calls": [
                 {
-                    "id": call.id, "name": call.name,
-                    "arguments": {key: str(value) for key, value in call.arguments.items()},
+                    "id": call.id,
+                    "name": call.name,
+                    "arguments": {
+                        key: str(value) for key, value in call.arguments.items()
+                    },
                 }
                 for call in turn.calls
-            ] or None,
+            ]
+            or None,
         }
         for number, turn in enumerate(turns)
-    ]  # fmt: skip
+    ]
     for name, score in exported.scores.items():
         yield {
             "evaluation_result_id": name,
@@ -294,20 +371,28 @@ def _records(exported: Exported) -> Iterator[dict[str, Any]]:
             "input": {"raw": exported.prompt, "reference": []},
             "output": None if agentic else {"raw": [turns[-1].text]},
             "messages": messages if agentic else None,
-            "answer_attribution": [{
-                "turn_idx": replies[-1] if agentic else 0,
-                "source": f"messages[{replies[-1]}].content" if agentic else "output.raw",
-                "extracted_value": exported.answer, "extraction_method": "custom",
-                "is_terminal": True,
-            }],
+            "answer_attribution": [
+                {
+                    "turn_idx": replies[-1] if agentic else 0,
+                    "source": f"messages[{replies[-1]}].content"
+                    if agentic
+                    else "output.raw",
+                    "extracted_value": exported.answer,
+                    "extraction_method": "custom",
+                    "is_terminal": True,
+                }
+            ],
             "evaluation": {
-                "score": score, "is_correct": row.all_correct, "num_turns": len(turns),
+                "score": score,
+                "is_correct": row.all_correct,
+                "num_turns": len(turns),
                 "tool_calls_count": sum(len(turn.calls) for turn in turns),
             },
             "token_usage": exported.tokens or None,
             "performance": {"latency_ms": 1000 * row.seconds},
-            "error": row.error, "metadata": dict(row.labels),
-        }  # fmt: skip
+            "error": row.error,
+            "metadata": dict(row.labels),
+        }
 
 
 FORMATS: Mapping[str, Callable[[Run, Path], Sequence[Path]]] = {

@@ -31,7 +31,9 @@ class Fixed(Baseline):
 async def grade(config: RunConfig, sample: Sample, reply: str) -> dict[str, float]:
     """What a reply to a question gets of each metric of its benchmark, out of one."""
     benchmark = build_benchmark(config)
-    plan = Plan(config, "", benchmark, [sample.environment], lambda *_: None, warm=False)
+    plan = Plan(
+        config, "", benchmark, [sample.environment], lambda *_: None, warm=False
+    )
     async with open_answerer(plan, open_models(config)) as answerer:
         runtime = answerer.runtimes[sample.environment]
         agent = Fixed(runtime.agent.context)  # type: ignore[attr-defined]
@@ -40,7 +42,9 @@ async def grade(config: RunConfig, sample: Sample, reply: str) -> dict[str, floa
         row = (await replace(answerer, runtimes=runtimes).answer(Job(sample, 0))).row
     if not row.scored:
         raise RuntimeError(row.error or row.outcome)
-    measured = {metric.name: measure(row, metric) for metric in benchmark.scorer.metrics}
+    measured = {
+        metric.name: measure(row, metric) for metric in benchmark.scorer.metrics
+    }
     return {name: gained / total for name, (gained, total) in measured.items() if total}
 
 
@@ -52,7 +56,9 @@ def inspect_task(*words: str) -> Task:
     try:
         from inspect_ai import Task, dataset, model, scorer, solver  # noqa: PLC0415
     except ImportError as error:
-        raise UsageError("inspect_ai is not installed: pip install matsmith[interop]") from error
+        raise UsageError(
+            "inspect_ai is not installed: pip install matsmith[interop]"
+        ) from error
     config = read_run([*words, "system=empty", "retrieval=none", "model=none"])
     known = {
         sample.question.id: sample
@@ -67,7 +73,9 @@ def inspect_task(*words: str) -> Task:
         return [
             model.ContentText(text=block["text"])
             if block["type"] == "text"
-            else model.ContentImage(image=f"data:{block['mime_type']};base64,{block['base64']}")
+            else model.ContentImage(
+                image=f"data:{block['mime_type']};base64,{block['base64']}"
+            )
             for block in message.content
         ]
 
@@ -76,20 +84,26 @@ def inspect_task(*words: str) -> Task:
         async def score(state: solver.TaskState, target: scorer.Target) -> scorer.Score:
             del target
             sample = known[str(state.sample_id)]
-            return scorer.Score(value=dict(await grade(config, sample, state.output.completion)))
+            return scorer.Score(
+                value=dict(await grade(config, sample, state.output.completion))
+            )
 
         return score
 
     asked = [
         dataset.Sample(
-            id=name, metadata=dict(sample.labels),
+            id=name,
+            metadata=dict(sample.labels),
             input=[
                 kinds[message.role](content=content(message))
                 for message in prompts.request_answer(sample.question)
             ],
         )
         for name, sample in known.items()
-    ]  # fmt: skip
+    ]
     return Task(
-        dataset=asked, solver=solver.generate(), scorer=verdict(), name=config.benchmark.name
+        dataset=asked,
+        solver=solver.generate(),
+        scorer=verdict(),
+        name=config.benchmark.name,
     )

@@ -46,19 +46,32 @@ def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
                 for number, call in enumerate(step.get("calls", ()))
             ]
             text = str(step.get("reply") or "")
-            found.append(Turn("assistant", text, calls, step.get("usage"), step.get("reasoning")))
+            found.append(
+                Turn("assistant", text, calls, step.get("usage"), step.get("reasoning"))
+            )
         elif step["kind"] == "tool":
-            open_ = [call for call in found[-1].calls if call.result is None] if found else []
+            open_ = (
+                [call for call in found[-1].calls if call.result is None]
+                if found
+                else []
+            )
             for call in [call for call in open_ if call.name == step["name"]][:1]:
                 call.result = str(step["result"])
         elif step["kind"] in {"execute", "retrieve"} and found:
-            detail = {k: v for k, v in step.items() if k not in {"kind", "hits", "code"} and v}
+            detail = {
+                k: v for k, v in step.items() if k not in {"kind", "hits", "code"} and v
+            }
             hits = [hit["id"] for hit in step.get("hits", ())]
             about = {step["kind"]: detail | ({"hits": hits} if hits else {})}
             found[-1].seen.append(json.dumps(about, default=repr))
-    if not any(turn.role == "assistant" for turn in found):  # of a system without a model
+    if not any(
+        turn.role == "assistant" for turn in found
+    ):  # of a system without a model
         text = str(trajectory["answer"] or "")
-        found += [Turn("user", trajectory["question"]["prompt"]), Turn("assistant", text)]
+        found += [
+            Turn("user", trajectory["question"]["prompt"]),
+            Turn("assistant", text),
+        ]
     return found
 
 
@@ -66,7 +79,9 @@ def _asked(step: Mapping[str, Any]) -> Iterator[Turn]:
     for message in step["messages"]:
         content = message["content"]
         if not isinstance(content, str):
-            content = "\n".join(str(block.get("text", "[picture]")) for block in content)
+            content = "\n".join(
+                str(block.get("text", "[picture]")) for block in content
+            )
         if message["role"] == "system":
             yield Turn("system", content)
         elif message["role"] in {"human", "user"}:
@@ -78,7 +93,11 @@ def tokens(counts: Mapping[str, Any]) -> dict[str, int]:
     prompts, replies = counts["prompt_tokens"], counts["completion_tokens"]
     if prompts is None or replies is None:
         return {}
-    return {"input_tokens": prompts, "output_tokens": replies, "total_tokens": prompts + replies}
+    return {
+        "input_tokens": prompts,
+        "output_tokens": replies,
+        "total_tokens": prompts + replies,
+    }
 
 
 class Exported:
@@ -95,8 +114,12 @@ class Exported:
         self.prompt: str = trajectory["question"]["prompt"]
         self.usage: Mapping[str, Any] = trajectory["usage"]
         self.tokens = tokens(self.usage)
-        self.answer = trajectory["code"] or str(trajectory["value"] or trajectory["answer"] or "")
-        self.scores = {name: got / total for name, (got, total) in measured.items() if total}
+        self.answer = trajectory["code"] or str(
+            trajectory["value"] or trajectory["answer"] or ""
+        )
+        self.scores = {
+            name: got / total for name, (got, total) in measured.items() if total
+        }
 
 
 def made(run: Run) -> datetime:

@@ -11,7 +11,12 @@ from rich.console import Console
 from experiments.report.groups import breakdown, group_csv, grouped_by
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
-from experiments.report.tables import comma_separated, drawn_table, markdown, print_table
+from experiments.report.tables import (
+    comma_separated,
+    drawn_table,
+    markdown,
+    print_table,
+)
 from experiments.run.store import write_text
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
@@ -25,7 +30,8 @@ class Options(BaseModel, extra="forbid", frozen=True):
 
     runs: Annotated[tuple[Path, ...], Word()] = Field(description="run folders")
     html: Path | None = Field(
-        None, description="the page; none: report.html in the run folder, or here for several runs"
+        None,
+        description="the page; none: report.html in the run folder, or here for several runs",
     )
     markdown: Path | None = Field(None, description="the tables as Markdown")
     csv: Path | None = Field(None, description="one line per answer")
@@ -34,7 +40,9 @@ class Options(BaseModel, extra="forbid", frozen=True):
 
 def _action(options: Options) -> int:
     # `runs/sweep/*` also names the pages that a sweep writes beside its runs.
-    folders = [run for run in options.runs if not (run.is_file() and run.suffix == ".html")]
+    folders = [
+        run for run in options.runs if not (run.is_file() and run.suffix == ".html")
+    ]
     if not folders:
         raise UsageError("no run folder among the arguments")
     html = options.html or (folders[0] if len(folders) == 1 else Path()) / "report.html"

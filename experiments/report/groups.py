@@ -37,7 +37,12 @@ Spent = Literal["tokens", "calls"]
 
 def grouped_by(runs: Iterable[Run]) -> list[str]:
     """Labels whose groups metrics are means over."""
-    found = {metric.macro for run in runs for metric in run.metrics if "," not in metric.macro}
+    found = {
+        metric.macro
+        for run in runs
+        for metric in run.metrics
+        if "," not in metric.macro
+    }
     return sorted(found - {""})
 
 
@@ -83,10 +88,13 @@ def breakdown(runs: Sequence[Run], label: str) -> Table:
     """
     metrics, limits = metrics_of(runs), label in grouped_by(runs)
     lines = [
-        [f"{name}: {run.label}" if len(runs) > 1 else name, *_counts(run),
-         *(_cell(run, metric, limits=limits) for metric in metrics)]
+        [
+            f"{name}: {run.label}" if len(runs) > 1 else name,
+            *_counts(run),
+            *(_cell(run, metric, limits=limits) for metric in metrics),
+        ]
         for name, run in groups_of(runs, label)
-    ]  # fmt: skip
+    ]
     return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)
 
 
@@ -105,10 +113,18 @@ def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
     low, high = (share.limits if share else None) or (None, None)
     answers, clusters = _counts(run)
     return {
-        "run": run.folder.name, **{name: run.summary[name] for name in _ABOUT},
-        "by": label, "group": name, "answers": answers, "clusters": clusters,
-        "metric": metric.title, "unit": metric.unit, "mean": mean, "low": low, "high": high,
-    }  # fmt: skip
+        "run": run.folder.name,
+        **{name: run.summary[name] for name in _ABOUT},
+        "by": label,
+        "group": name,
+        "answers": answers,
+        "clusters": clusters,
+        "metric": metric.title,
+        "unit": metric.unit,
+        "mean": mean,
+        "low": low,
+        "high": high,
+    }
 
 
 def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:
@@ -117,17 +133,23 @@ def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:
     An answer that took more than a budget counts as wrong there, whatever its verdict. Budgets
     are powers of two of the smallest that any answer took.
     """
-    runs = [run for run in runs if all(_spent(row, spent) < math.inf for row in run.scored)]
+    runs = [
+        run for run in runs if all(_spent(row, spent) < math.inf for row in run.scored)
+    ]
     taken = [_spent(row, spent) for run in runs for row in run.scored]
     if len(runs) < 2 or not any(taken):
         return ([], []), ""
     least = min(value for value in taken if value)
     steps = max(1, math.ceil(math.log2(max(taken) / least)))
     budgets = [least * 2**step for step in range(steps + 1)]
-    shares = {run.label: [within(run, spent, budget) for budget in budgets] for run in runs}
+    shares = {
+        run.label: [within(run, spent, budget) for budget in budgets] for run in runs
+    }
     lines = [[label, *map(percent, found)] for label, found in shares.items()]
     curves = {
-        label: [(place, share) for place, share in zip(budgets, found, strict=True) if share]
+        label: [
+            (place, share) for place, share in zip(budgets, found, strict=True) if share
+        ]
         for label, found in shares.items()
     }
     headings = [f"{spent} per answer", *(number(int(budget)) for budget in budgets)]
@@ -185,4 +207,6 @@ def failure(row: Row, name: str) -> str | None:
         return "returned no dict, or an empty one"
     if re.fullmatch(r"(?:[A-Z]+[a-z]+){2,}", reason):
         return reason  # the name of a verdict: AtomCountMismatch
-    return next((kind for pattern, kind in _KINDS if pattern.search(reason)), "another value")
+    return next(
+        (kind for pattern, kind in _KINDS if pattern.search(reason)), "another value"
+    )

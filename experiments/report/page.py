@@ -47,21 +47,47 @@ KINDS = {
 }
 #: Labels of questions that the report breaks scores down by.
 LABELS = (
-    "area", "group", "kind", "action", "atoms", "cell", "type", "topics", "difficulty", "task",
-    "words", "position", "subfield",
-)  # fmt: skip
+    "area",
+    "group",
+    "kind",
+    "action",
+    "atoms",
+    "cell",
+    "type",
+    "topics",
+    "difficulty",
+    "task",
+    "words",
+    "position",
+    "subfield",
+)
 #: Questions shown of a run that has very many.
 SHOWN = 300
 #: Shorter texts are in the page as they are.
 INLINE = 200
 
 #: What a trajectory that is none raises, read or shown.
-_DAMAGE = (UsageError, LookupError, TypeError, ValueError, AttributeError, TemplateError)
+_DAMAGE = (
+    UsageError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    TemplateError,
+)
 _ANSWER = TEMPLATES.get_template("answer.html.j2")
-_TONES = {"correct": "good", "partial": "some", "wrong": "bad", "broken": "bad", "unknown": ""}
+_TONES = {
+    "correct": "good",
+    "partial": "some",
+    "wrong": "bad",
+    "broken": "bad",
+    "unknown": "",
+}
 
 
-def write_report(folders: Sequence[Path], target: Path, values: Sequence[Choices] = ()) -> None:
+def write_report(
+    folders: Sequence[Path], target: Path, values: Sequence[Choices] = ()
+) -> None:
     """Write the page about one or several run folders; ``target`` is replaced atomically.
 
     ``values`` are what was chosen for each run of a sweep.
@@ -81,7 +107,9 @@ def write_report(folders: Sequence[Path], target: Path, values: Sequence[Choices
 
 def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
     """Return the page as text; ``pages`` links to those that hold the steps, by label."""
-    js, css = ((HERE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    js, css = (
+        (HERE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css")
+    )
     texts = Texts()
     many = len(runs) > 1 or any(len(run.summary["seeds"]) > 1 for run in runs)
     ids = list(dict.fromkeys(row.question_id for run in runs for row in run.rows))
@@ -111,7 +139,10 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
             *((heading, "", ([], []), plot) for heading, plot in over_choices(runs)),
             ("At equal budgets", "budgets", *over_budget(runs, "tokens")),
             ("At equal numbers of calls", "budgets", *over_budget(runs, "calls")),
-            *((f"By {label}", "groups", breakdown(runs, label), "") for label in labels),
+            *(
+                (f"By {label}", "groups", breakdown(runs, label), "")
+                for label in labels
+            ),
             ("Why parts failed", "", failures(runs), ""),
         ],
         questions=questions,
@@ -153,7 +184,9 @@ class Texts:
     def packed(self) -> str:
         """Everything as JSON, compressed, in base64: letters, digits, ``+``, ``/`` and ``=``."""
         texts = [ranges for _, ranges in self._texts.values()]
-        plain = json.dumps({"lines": list(self._lines), "texts": texts}, separators=(",", ":"))
+        plain = json.dumps(
+            {"lines": list(self._lines), "texts": texts}, separators=(",", ":")
+        )
         return base64.b64encode(zlib.compress(plain.encode("ascii"), 9)).decode()
 
 
@@ -187,12 +220,20 @@ def _question(
     for run in runs:
         for row in (row for row in run.rows if row.question_id == question_id):
             page = pages.get(run.label)
-            fill_in = partial(_ANSWER.render, row=row, texts=texts, long=partial(_long, texts),
-                              highlighted=_highlighted)  # fmt: skip
+            fill_in = partial(
+                _ANSWER.render,
+                row=row,
+                texts=texts,
+                long=partial(_long, texts),
+                highlighted=_highlighted,
+            )
             try:
                 trajectory = run.trajectory(row)
                 html = fill_in(
-                    trajectory=trajectory, figures=run.figures(row), page=page, error=row.error
+                    trajectory=trajectory,
+                    figures=run.figures(row),
+                    page=page,
+                    error=row.error,
                 )
                 prompt = prompt or str(trajectory["question"]["prompt"])
             except _DAMAGE as error:
@@ -201,19 +242,26 @@ def _question(
             area = area or row.labels.get("area", "")
             kind = _kind(row)
             passed = f"{row.passed_count}/{row.parts}"
-            answers.append({
-                "name": run.label + (f", seed {row.seed}" if len(run.summary["seeds"]) > 1 else ""),
-                "kind": kind,
-                "tone": _TONES[kind],
-                "verdict": passed if kind in ("correct", "partial", "wrong") else KINDS[kind],
-                "html": Markup(html),  # noqa: S704 -- by our own template, which escapes
-            })  # fmt: skip
+            answers.append(
+                {
+                    "name": run.label
+                    + (f", seed {row.seed}" if len(run.summary["seeds"]) > 1 else ""),
+                    "kind": kind,
+                    "tone": _TONES[kind],
+                    "verdict": passed
+                    if kind in ("correct", "partial", "wrong")
+                    else KINDS[kind],
+                    "html": Markup(html),  # noqa: S704 -- by our own template, which escapes
+                }
+            )
     return {
         "id": question_id,
         "area": area.replace("_", " "),
         "prompt": prompt,
         "answers": answers,
-        "kinds": [kind for kind in KINDS if any(answer["kind"] == kind for answer in answers)],
+        "kinds": [
+            kind for kind in KINDS if any(answer["kind"] == kind for answer in answers)
+        ],
     }
 
 
@@ -229,7 +277,11 @@ def _kind(row: Row) -> str:
 
 def _highlighted(code: str) -> Markup:
     marked = [
-        Markup('<span class="{}">{}</span>').format(kind, text) if kind else escape(text)
+        Markup('<span class="{}">{}</span>').format(kind, text)
+        if kind
+        else escape(text)
         for kind, text in pieces(code)
     ]
-    return Markup('<div class="highlight"><pre>{}</pre></div>').format(Markup("").join(marked))
+    return Markup('<div class="highlight"><pre>{}</pre></div>').format(
+        Markup("").join(marked)
+    )

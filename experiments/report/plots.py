@@ -28,18 +28,29 @@ def over_choices(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     """
     cells = [(run, each) for run in runs for each in run.values]
     keys = dict.fromkeys(key for _, each in cells for key in each if key != SEED)
-    numbers = [key for key in keys if all(_numeric(each.get(key, "")) for _, each in cells)]
+    numbers = [
+        key for key in keys if all(_numeric(each.get(key, "")) for _, each in cells)
+    ]
     for axis in numbers:
         others = [key for key in numbers if key != axis]
         plots: dict[str, dict[str, dict[float, list[Tally]]]] = defaultdict(dict)
         for run, each in cells:
-            heading = ", ".join([f"Over {axis}", *(f"{key} {each[key]}" for key in others)])
-            chosen = [value for key, value in each.items() if key not in (*numbers, SEED)]
-            places = plots[heading].setdefault(" + ".join(chosen) or run.primary.title, {})
+            heading = ", ".join(
+                [f"Over {axis}", *(f"{key} {each[key]}" for key in others)]
+            )
+            chosen = [
+                value for key, value in each.items() if key not in (*numbers, SEED)
+            ]
+            places = plots[heading].setdefault(
+                " + ".join(chosen) or run.primary.title, {}
+            )
             sums = tally(run.scored, measuring(run.scored, run.primary))
             places.setdefault(float(each[axis]), []).extend(sums.values())
         for heading, lines in plots.items():
-            yield heading, drawn({name: _shares(places) for name, places in lines.items()}, axis)
+            yield (
+                heading,
+                drawn({name: _shares(places) for name, places in lines.items()}, axis),
+            )
 
 
 def _shares(places: Mapping[float, Sequence[Tally]]) -> list[tuple[float, Interval]]:
@@ -68,17 +79,28 @@ def drawn(curves: Curves, axis: str) -> str:
         return ""
     made, every = io.BytesIO(), math.ceil(len(places) / LABELS)
     # Names are text of a run: no mathematics in them, and no font of this machine.
-    style = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "matsmith"}
+    style = {
+        "text.parse_math": False,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "matsmith",
+    }
     with rc_context(style):  # type: ignore[arg-type]
         figure = Figure(figsize=(8, 4), layout="constrained")
         axes = figure.add_subplot()
         for index, (name, line) in enumerate(curves.items()):
-            beside = 0.04 * (index - (len(curves) - 1) / 2)  # intervals do not hide each other
+            beside = 0.04 * (
+                index - (len(curves) - 1) / 2
+            )  # intervals do not hide each other
             shares = [(s.estimate, *(s.limits or [s.estimate] * 2)) for _, s in line]
             middle, low, high = 100 * np.array(shares).reshape(-1, 3).T
-            across, about = [places.index(place) + beside for place, _ in line], printable(name)
+            across, about = (
+                [places.index(place) + beside for place, _ in line],
+                printable(name),
+            )
             spread = (middle - low, high - middle)
-            axes.errorbar(across, middle, yerr=spread, marker="o", capsize=3, label=about)
+            axes.errorbar(
+                across, middle, yerr=spread, marker="o", capsize=3, label=about
+            )
         axes.set(xlabel=axis, ylabel="%", ylim=(-4, 104))
         labels = [f"{place:,.6g}" for place in places[::every]]
         axes.set_xticks(range(0, len(places), every), labels)

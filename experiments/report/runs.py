@@ -46,7 +46,8 @@ class Run:
         """What its benchmark reports."""
         fields = Metric.__dataclass_fields__
         return tuple(
-            Metric(**{name: entry[name] for name in fields}) for entry in self.summary["metrics"]
+            Metric(**{name: entry[name] for name in fields})
+            for entry in self.summary["metrics"]
         )
 
     @property
@@ -57,7 +58,11 @@ class Run:
     @property
     def model(self) -> str:
         """Name of the model; ``none`` where none was asked."""
-        return str(self.summary["model"]) if self.summary["model_kind"] == "LLM" else "none"
+        return (
+            str(self.summary["model"])
+            if self.summary["model_kind"] == "LLM"
+            else "none"
+        )
 
     @property
     def played(self) -> str:
@@ -93,12 +98,18 @@ def groups(row: Row, label: str) -> list[str]:
 
 def group_names(runs: Iterable[Run], label: str) -> list[str]:
     """The largest groups; ranges of numbers (9-16, 17-32, > 64) in the order of their numbers."""
-    sizes = Counter(name for run in runs for row in run.scored for name in groups(row, label))
+    sizes = Counter(
+        name for run in runs for row in run.scored for name in groups(row, label)
+    )
     names = [name for name, _ in sizes.most_common(GROUPS)]
-    return sorted(names, key=lambda name: ([*map(int, re.findall(r"\d{1,9}", name))], name))
+    return sorted(
+        names, key=lambda name: ([*map(int, re.findall(r"\d{1,9}", name))], name)
+    )
 
 
-def tally(rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]) -> dict[str, Tally]:
+def tally(
+    rows: Iterable[Row], measured: Callable[[Row], tuple[float, float]]
+) -> dict[str, Tally]:
     """Sums by cluster."""
     sums: dict[str, tuple[float, float]] = {}
     for row in rows:

@@ -54,11 +54,18 @@ def _long_text(text: object) -> str:
     return whole[:MOST] + more if left > 0 else whole
 
 
-TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined
+)
 TEMPLATES.filters |= {
-    "call": _call, "arguments": _arguments, "hit": _hit, "long_text": _long_text, "money": money,
-    "number": number, "rest": lambda step: {n: step[n] for n in step if n != "kind"},
-}  # fmt: skip
+    "call": _call,
+    "arguments": _arguments,
+    "hit": _hit,
+    "long_text": _long_text,
+    "money": money,
+    "number": number,
+    "rest": lambda step: {n: step[n] for n in step if n != "kind"},
+}
 TEMPLATES.tests["contains"] = contains
 
 
@@ -100,7 +107,9 @@ def describe(trajectory: Mapping[str, Any], *, limit: int | None = None) -> str:
     def cut(value: object) -> str:
         text = printable(value)
         if limit is not None and len(text) > limit:
-            text = text[:limit] + f" ... ({len(text) - limit} more characters; full=true)"
+            text = (
+                text[:limit] + f" ... ({len(text) - limit} more characters; full=true)"
+            )
         return text
 
     environment = TEMPLATES.overlay(autoescape=False)

@@ -19,7 +19,14 @@ from rich.text import Text
 
 from experiments.report.runs import Run, load_runs, tally
 from experiments.run.rows import Row
-from experiments.scorers.base import ALL_CORRECT, FIRST_WRONG, PARTS, Metric, amount, measuring
+from experiments.scorers.base import (
+    ALL_CORRECT,
+    FIRST_WRONG,
+    PARTS,
+    Metric,
+    amount,
+    measuring,
+)
 from experiments.stats import (
     Interval,
     paired_difference,
@@ -42,7 +49,11 @@ def percent(interval: Interval | None) -> str:
     if interval is None:
         return "-"
     estimate, limits = f"{100 * interval.estimate:.1f}", interval.limits
-    return f"{estimate} [{100 * limits[0]:.1f}, {100 * limits[1]:.1f}]" if limits else estimate
+    return (
+        f"{estimate} [{100 * limits[0]:.1f}, {100 * limits[1]:.1f}]"
+        if limits
+        else estimate
+    )
 
 
 def money(cost: float | None) -> str:
@@ -97,17 +108,25 @@ def heading_of(metric: Metric) -> str:
 def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
     """Headings, and what they say of a run; a column is a line here."""
     metrics = {
-        heading_of(metric): partial(metric_cell, metric=metric) for metric in metrics_of(runs)
+        heading_of(metric): partial(metric_cell, metric=metric)
+        for metric in metrics_of(runs)
     }
     return {
-        **{key: partial(_chosen, key=key) for run in runs for each in run.values for key in each},
+        **{
+            key: partial(_chosen, key=key)
+            for run in runs
+            for each in run.values
+            for key in each
+        },
         "system": lambda run: str(run.summary["system"]),
         "retrieval": lambda run: str(run.summary["retrieval"]),
         "model": lambda run: run.model,
         "questions": _questions,
         **metrics,
         "without faulty %": _sound,
-        "over seeds %": lambda run: seed_spreads(run) if len(run.summary["seeds"]) > 1 else "-",
+        "over seeds %": lambda run: (
+            seed_spreads(run) if len(run.summary["seeds"]) > 1 else "-"
+        ),
         "model calls": lambda run: number(run.summary["calls"]),
         "tokens": _tokens,
         "cost": lambda run: money(run.summary["cost_usd"]),
@@ -115,7 +134,9 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
         "judge": _judge,
         "seconds": lambda run: f"{run.summary['seconds']:.0f}",
         FIRST_WRONG: _broken,
-        "faulty replies": lambda run: counted(run.summary.get("reply_faults", {})) or "-",
+        "faulty replies": lambda run: (
+            counted(run.summary.get("reply_faults", {})) or "-"
+        ),
         "without verdict": _without_verdict,
     }
 
@@ -127,7 +148,9 @@ def leaderboard(runs: Sequence[Run]) -> Table:
     are left out.
     """
     columns = _columns(runs)
-    return filled(list(columns), [[cell(run) for cell in columns.values()] for run in runs])
+    return filled(
+        list(columns), [[cell(run) for cell in columns.values()] for run in runs]
+    )
 
 
 def filled(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
@@ -157,7 +180,9 @@ def metric_cell(run: Run, metric: Metric) -> str:
         return "-"
     if metric.unit != "%":
         return f"{entry['sum'] / entry['total']:.4g}"
-    return f"{percent(run.interval(metric))} ({amount(entry['sum'])}/{entry['total']:.0f})"
+    return (
+        f"{percent(run.interval(metric))} ({amount(entry['sum'])}/{entry['total']:.0f})"
+    )
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -169,7 +194,9 @@ def _broken(run: Run) -> str:
     """How many answers broke at which link, in the order of the chain; a dash: not followed."""
     if not any(FIRST_WRONG in row.artefacts for row in run.scored):
         return "-"
-    return counted({name: n for (_, name), n in sorted(Counter(map(_link, run.scored)).items())})
+    return counted(
+        {name: n for (_, name), n in sorted(Counter(map(_link, run.scored)).items())}
+    )
 
 
 def _link(row: Row) -> tuple[float, str]:
@@ -201,7 +228,10 @@ def _sound(run: Run) -> str:
     if not run.summary["faulty"]:
         return "-"
     tallies = list(tally(run.scored, run.sound).values())
-    passed, total = sum(one.passed for one in tallies), sum(one.total for one in tallies)
+    passed, total = (
+        sum(one.passed for one in tallies),
+        sum(one.total for one in tallies),
+    )
     return f"{percent(ratio_interval(tallies))} ({passed:.0f}/{total:.0f})"
 
 
@@ -216,7 +246,9 @@ def _without_verdict(run: Run) -> str:
     wanted = summary["questions"] * len(summary["seeds"])
     accounted = summary["answers"] + sum(counts.values()) - counts["unavailable"]
     counts["not judged"] = max(0, wanted - accounted)
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
+    return (
+        ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "0"
+    )
 
 
 def comparisons(runs: Sequence[Run]) -> Table:
@@ -226,13 +258,22 @@ def comparisons(runs: Sequence[Run]) -> Table:
         if first.primary != second.primary or first.primary.unit != "%":
             continue
         both = (first, second)
-        shared = set.intersection(*({row.question_id for row in run.scored} for run in both))
-        common = ([row for row in run.scored if row.question_id in shared] for run in both)
+        shared = set.intersection(
+            *({row.question_id for row in run.scored} for run in both)
+        )
+        common = (
+            [row for row in run.scored if row.question_id in shared] for run in both
+        )
         one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
         label, chance = f"{second.label} - {first.label}", paired_permutation(one, two)
         points = percent(paired_difference(one, two))
         found.append([label, str(len(shared)), points, probability(chance)])
-    return ["comparison", "shared questions", "primary metric, points", "p (permutation)"], found
+    return [
+        "comparison",
+        "shared questions",
+        "primary metric, points",
+        "p (permutation)",
+    ], found
 
 
 def seed_spreads(run: Run) -> str:
@@ -255,7 +296,9 @@ def passes(run: Run) -> str:
     rates = []
     for k in range(1, max(tried.values(), default=0) + 1):
         counts = [(right[name], count) for name, count in tried.items() if count >= k]
-        one, every = (100 * fmean(of(k, *count) for count in counts) for of in (pass_at, pass_all))
+        one, every = (
+            100 * fmean(of(k, *count) for count in counts) for of in (pass_at, pass_all)
+        )
         rates.append(f"pass@{k} {one:.1f}, pass^{k} {every:.1f}")
     return "; ".join(rates) if len(rates) > 1 else ""
 
@@ -264,19 +307,27 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     """Show the leaderboard (and, for several runs, the comparisons); fits 80 columns."""
     runs = load_runs(folders)
     metrics = metrics_of(runs)[:_SHOWN]
-    cells = [["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]]
+    cells = [
+        ["run", *(metric.title for metric in metrics), "calls\ntokens", "cost\nseconds"]
+    ]
     for run in runs:
         summary = run.summary
-        cells.append([
-            f"{summary['system']} + {summary['retrieval']}\n{run.model}",
-            *(metric_cell(run, metric) for metric in metrics),
-            f"{number(summary['calls'])}\n{number(summary['tokens'])}"
-            + ("\nestimated" if summary["tokens_estimated"] else ""),
-            f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
-        ])  # fmt: skip
-    if len(metrics) > max(_WIDE, len(runs)):  # runs are columns where there are more metrics
+        cells.append(
+            [
+                f"{summary['system']} + {summary['retrieval']}\n{run.model}",
+                *(metric_cell(run, metric) for metric in metrics),
+                f"{number(summary['calls'])}\n{number(summary['tokens'])}"
+                + ("\nestimated" if summary["tokens_estimated"] else ""),
+                f"{money(summary['cost_usd'])}\n{summary['seconds']:.0f}",
+            ]
+        )
+    if len(metrics) > max(
+        _WIDE, len(runs)
+    ):  # runs are columns where there are more metrics
         cells = [list(line) for line in zip(*cells, strict=True)]
-    board = drawn_table(", ".join(sorted(set(map(_benchmark, runs)))), cells[0], cells[1:])
+    board = drawn_table(
+        ", ".join(sorted(set(map(_benchmark, runs)))), cells[0], cells[1:]
+    )
     board.caption = "95 % confidence intervals (over questions) below each percentage"
     console.print(board)
     for remark in (remark for run in runs for remark in _remarks(run)):
@@ -286,11 +337,15 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
         console.print(drawn_table("Paired comparisons", headings, lines))
 
 
-def drawn_table(title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> RichTable:
+def drawn_table(
+    title: str, headings: Sequence[str], lines: Iterable[Sequence[str]]
+) -> RichTable:
     """For a terminal: names on the left, numbers on the right, intervals below their shares."""
     table = RichTable(title=title)
     for heading in headings:
-        table.add_column(Text(printable(heading)), justify="right" if table.columns else "left")
+        table.add_column(
+            Text(printable(heading)), justify="right" if table.columns else "left"
+        )
     for line in lines:
         table.add_row(*(Text(printable(cell).replace(" [", "\n[")) for cell in line))
     return table
@@ -312,15 +367,22 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"{run.label}: {run.played}"
     if (judge := _judge(run)) != "-":
         yield f"{run.label}: judged by {judge}"
-    silent = [next(iter(row.reasons.values()), "") for row in run.scored
-              if row.outcome == "no_answer"]  # fmt: skip
+    silent = [
+        next(iter(row.reasons.values()), "")
+        for row in run.scored
+        if row.outcome == "no_answer"
+    ]
     if silent:
         reason = Counter(silent).most_common(1)[0][0][:_REASON]
         yield f"{run.label}: questions without an answer: {len(silent)}, mostly: {reason or '-'}"
-    wrong = Counter(next(iter(row.reasons.values()), "") for row in run.scored if row.reasons)
+    wrong = Counter(
+        next(iter(row.reasons.values()), "") for row in run.scored if row.reasons
+    )
     for reason, count in wrong.most_common(1):
         if count > max(1, len(run.scored) / 2):
-            common = re.sub(r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON])
+            common = re.sub(
+                r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON]
+            )
             yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {common}"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
@@ -331,7 +393,11 @@ def _remarks(run: Run) -> Iterator[str]:
 
 def _benchmark(run: Run) -> str:
     level = run.summary.get("level")
-    return f"{run.summary['benchmark']} ({level})" if level else str(run.summary["benchmark"])
+    return (
+        f"{run.summary['benchmark']} ({level})"
+        if level
+        else str(run.summary["benchmark"])
+    )
 
 
 def markdown(runs: Sequence[Run], *more: Table) -> str:
@@ -352,8 +418,11 @@ def _escaped(cell: str) -> str:
 
 def comma_separated(runs: Sequence[Run]) -> str:
     """One line per answer: what a spreadsheet or pandas wants; what is unknown is empty."""
-    values = [metric.name for metric in metrics_of(runs)
-              if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name]  # fmt: skip
+    values = [
+        metric.name
+        for metric in metrics_of(runs)
+        if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name
+    ]
     return csv_text(_answer(run, row, values) for run in runs for row in run.rows)
 
 
@@ -364,7 +433,9 @@ def csv_text(lines: Iterable[Mapping[str, object]]) -> str:
     for line in lines:
         if not out.tell():
             writer.writerow(line)
-        writer.writerow("" if cell is None else spreadsheet(cell) for cell in line.values())
+        writer.writerow(
+            "" if cell is None else spreadsheet(cell) for cell in line.values()
+        )
     return out.getvalue()
 
 
@@ -372,11 +443,15 @@ def _answer(run: Run, row: Row, values: Sequence[str]) -> dict[str, object]:
     """The columns of one answer."""
     summary, (sound_passed, sound) = run.summary, run.sound(row)
     verdict = {name: row.values.get(name) for name in values} | {
-        "all_correct": row.all_correct, "parts_passed": row.passed_count,
-    }  # fmt: skip
+        "all_correct": row.all_correct,
+        "parts_passed": row.passed_count,
+    }
     return {
         "run": run.folder.name,
-        **{name: summary[name] for name in ("system", "retrieval", "model", "benchmark")},
+        **{
+            name: summary[name]
+            for name in ("system", "retrieval", "model", "benchmark")
+        },
         "question": row.question_id,
         "seed": row.seed,
         "outcome": row.outcome,

@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     flags = {"-m", "--multirun", "--cfg", *HELP} & set(words)
     if flags & HELP:
-        return guarded(lambda: tell(configuration.choice_help(words, RunConfig) or help_text()))
+        return guarded(
+            lambda: tell(configuration.choice_help(words, RunConfig) or help_text())
+        )
     overrides = [word for word in words if word not in flags]
     return guarded(lambda: _run(overrides, flags))
 
@@ -63,7 +65,9 @@ def open_console() -> Console:
     return console if console.is_terminal else Console(width=100)
 
 
-def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = ()) -> int:
+def run_all(
+    configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = ()
+) -> int:
     """Run what is not finished, and show tables and reports; returns the exit code.
 
     Of several runs one that fails leaves the others be. ``values`` are what was chosen for each.
@@ -87,7 +91,9 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
             text = "".join(traceback.format_exception(error))
             console.print(printable(text), markup=False, highlight=False)
     results = [ended[runs.index(config)] for config in configs]
-    chosen: dict[Path, list[Mapping[str, str]]] = {}  # several choices may come to one run
+    chosen: dict[
+        Path, list[Mapping[str, str]]
+    ] = {}  # several choices may come to one run
     for one, each in zip(results, values or [{}] * len(results), strict=True):
         if isinstance(one, Path):
             chosen.setdefault(one, []).append(each)
@@ -97,7 +103,9 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
         for folder, report in zip(folders, reports, strict=True):
             write_report([folder], report)
         if len(folders) > 1:
-            digest = hashlib.sha256("".join(sorted(f.name for f in folders)).encode()).hexdigest()
+            digest = hashlib.sha256(
+                "".join(sorted(f.name for f in folders)).encode()
+            ).hexdigest()
             reports.append(folders[0].parent / f"comparison-{digest[:8]}.html")
             write_report(folders, reports[-1], list(chosen.values()))
     if folders:
@@ -105,13 +113,17 @@ def run_all(configs: Sequence[RunConfig], values: Sequence[Mapping[str, str]] = 
     for report in reports:
         console.print(f"report: {report}", highlight=False)
     summaries = {folder: read_json(folder / "summary.json") for folder in folders}
-    lines = [f"{folder}: {line}" for folder, one in summaries.items() for line in _ended(one)]
+    lines = [
+        f"{folder}: {line}" for folder, one in summaries.items() for line in _ended(one)
+    ]
     failed = [one for one in results if isinstance(one, Exception)]
     for line in [*lines, *(f"failed: {error}" for error in failed)]:
         console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
     if any(summary["recorded"].get("failed") for summary in summaries.values()):
         return 2
-    return int(bool(failed) or not all(summary["complete"] for summary in summaries.values()))
+    return int(
+        bool(failed) or not all(summary["complete"] for summary in summaries.values())
+    )
 
 
 def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -130,7 +142,9 @@ def _ended(summary: Mapping[str, Any]) -> Iterator[str]:
 def help_text(model: str | None = None) -> str:
     """Everything that one needs to use the command; ``model`` overrides the default shown."""
     usage, examples = _HELP.split("{groups and keys}")
-    listed = configuration.help_text(RunConfig, [usage.strip()], root="config", model=model)
+    listed = configuration.help_text(
+        RunConfig, [usage.strip()], root="config", model=model
+    )
     return f"{listed}\n\n{examples.strip()}"
 
 

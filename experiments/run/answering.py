@@ -38,8 +38,17 @@ MAX_FIGURE = 60_000
 #: What a row has of its trajectory as it is, and what a trajectory file has of it, of the final
 #: execution and of the verdict.
 _ENDED = ("seed", "stop_reason", "format_status", "fault", "limit")
-_KEPT = ("seed", "code", "entry", "answer", "value", "stop_reason", "format_status", "fault",
-         "seconds")  # fmt: skip
+_KEPT = (
+    "seed",
+    "code",
+    "entry",
+    "answer",
+    "value",
+    "stop_reason",
+    "format_status",
+    "fault",
+    "seconds",
+)
 _EXECUTED = ("payload", "stdout", "stderr", "error", "seconds", "cpu_seconds", "tier")
 _JUDGED = ("outcome", "values", "passed", "reasons")
 
@@ -118,10 +127,14 @@ class Answerer:
             return record(self.plan, job, trajectory, score, judge)
         except Exception as error:  # noqa: BLE001 -- see above
             reason = f"the record failed: {without_data(error)}"
-            bare = replace(broken(job, reason), usage=trajectory.usage, seconds=trajectory.seconds)
+            bare = replace(
+                broken(job, reason), usage=trajectory.usage, seconds=trajectory.seconds
+            )
             return record(self.plan, job, bare, Score("infra", error=reason), judge)
 
-    async def _score(self, job: Job, trajectory: Trajectory, judge: Judge | None) -> Score:
+    async def _score(
+        self, job: Job, trajectory: Trajectory, judge: Judge | None
+    ) -> Score:
         """The verdict; what a judge said and spent stays with ``judge``.
 
         There is none when a component of matsmith failed, or a limit ended the question: a
@@ -142,7 +155,11 @@ class Answerer:
 
 
 def record(
-    plan: Plan, job: Job, trajectory: Trajectory, score: Score, judge: Judge | None = None
+    plan: Plan,
+    job: Job,
+    trajectory: Trajectory,
+    score: Score,
+    judge: Judge | None = None,
 ) -> Answered:
     """What is kept of an answer."""
     spent, steps = judge.usage if judge else Usage(), trajectory.steps
@@ -163,9 +180,13 @@ def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
 
     ``concurrency`` is of model calls in flight, where it is not that of the configuration.
     """
-    make = partial(open_client, concurrency=concurrency or config.concurrency, scene=config.scene)
+    make = partial(
+        open_client, concurrency=concurrency or config.concurrency, scene=config.scene
+    )
     client = make(config.model)
-    return client, make(config.judge, role="judge: ") if config.judge is not None else None
+    return client, make(
+        config.judge, role="judge: "
+    ) if config.judge is not None else None
 
 
 @asynccontextmanager
@@ -186,7 +207,9 @@ async def open_answerer(
         writer = open_writer(config, client, plan.meter)
         if writer is not None:
             stack.callback(
-                lambda: remember({"documentation": writer.usage} if writer.usage.tokens else {})
+                lambda: remember(
+                    {"documentation": writer.usage} if writer.usage.tokens else {}
+                )
             )
         runtimes = {}
         for environment in plan.environments:
@@ -233,9 +256,15 @@ def make_row(
     """One line of ``results.jsonl``; ``parts`` is how many verdicts an answer has."""
     usage, execution = trajectory.usage, score.execution
     drafts = [step for step in trajectory.steps if step.kind == "execute"]
-    ran = sum(s.detail.get("executions", 0) for s in trajectory.steps if s.kind == "tool")
+    ran = sum(
+        s.detail.get("executions", 0) for s in trajectory.steps if s.kind == "tool"
+    )
     final_seconds = execution.seconds if execution else 0.0
-    tiers = [execution.tier] if execution else [str(s.detail.get("tier") or "") for s in drafts]
+    tiers = (
+        [execution.tier]
+        if execution
+        else [str(s.detail.get("tier") or "") for s in drafts]
+    )
     counts = ("calls", "cached_calls", "prompt_tokens", "completion_tokens")
     return Row(
         config_hash=config_hash,
@@ -257,7 +286,9 @@ def make_row(
         sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
         tier=tiers[-1] or None if tiers else None,
         error=_clipped(error) if (error := score.error or trajectory.error) else None,
-        reply_faults=Counter(s.detail["fault"] for s in trajectory.steps if "fault" in s.detail),
+        reply_faults=Counter(
+            s.detail["fault"] for s in trajectory.steps if "fault" in s.detail
+        ),
         judge_calls=judge.calls,
         judge_tokens=judge.tokens,
         judge_cost_usd=judge.cost_usd,
@@ -268,14 +299,19 @@ def make_row(
 def _clipped(text: str) -> str:
     """What a row can hold of any text: not without end, and no halves of characters."""
     whole = text.encode("utf-8", "backslashreplace").decode()
-    return whole if len(whole) <= TOLD else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
+    return (
+        whole
+        if len(whole) <= TOLD
+        else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
+    )
 
 
 def make_figures(score: Score) -> dict[str, str]:
     """The pictures of a verdict; a text says so in place of what a page should not hold."""
     return {
         title: figure
-        if figure.startswith(("<svg ", "data:image/png;base64,")) and len(figure) <= MAX_FIGURE
+        if figure.startswith(("<svg ", "data:image/png;base64,"))
+        and len(figure) <= MAX_FIGURE
         else _NO_FIGURE
         for title, figure in score.figures.items()
     }
@@ -293,16 +329,41 @@ def redact(
     """What may be kept of a private question: verdicts and counts, and a digest of its text."""
     digest = hashlib.sha256(sample.question.prompt.encode()).hexdigest()
     question = replace(
-        sample.question, prompt=f"private, SHA-256 {digest}", mounts={}, attachments=(), search=None
+        sample.question,
+        prompt=f"private, SHA-256 {digest}",
+        mounts={},
+        attachments=(),
+        search=None,
     )
     error = "private" if score.error or trajectory.error else None
     execution = score.execution and replace(
-        score.execution, result=None, payload=None, stdout="", stderr="", error=None, caught=()
+        score.execution,
+        result=None,
+        payload=None,
+        stdout="",
+        stderr="",
+        error=None,
+        caught=(),
     )
     return (
         replace(sample, question=question, target=None, reference=None),
-        replace(trajectory, code=None, entry=None, answer="", value=None, steps=(), error=error),
-        replace(score, reasons={}, artefacts={}, figures={}, execution=execution, error=error),
+        replace(
+            trajectory,
+            code=None,
+            entry=None,
+            answer="",
+            value=None,
+            steps=(),
+            error=error,
+        ),
+        replace(
+            score,
+            reasons={},
+            artefacts={},
+            figures={},
+            execution=execution,
+            error=error,
+        ),
     )
 
 

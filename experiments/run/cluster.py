@@ -78,7 +78,9 @@ class LocalLauncher:
 
 
 @asynccontextmanager
-async def open_launcher(configs: Sequence[RunConfig], console: Console) -> AsyncIterator[Launcher]:
+async def open_launcher(
+    configs: Sequence[RunConfig], console: Console
+) -> AsyncIterator[Launcher]:
     """Those who answer the questions of runs, as ``launcher`` says."""
     launchers = {run.launcher for run in configs}
     if len(launchers) > 1:
@@ -94,7 +96,9 @@ async def open_launcher(configs: Sequence[RunConfig], console: Console) -> Async
             f"launcher=dask: needs Dask, which is not installed ({error}); "
             "to install it: uv pip install 'matsmith[cluster]'"
         ) from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # said in our own words below
+    logging.getLogger("distributed").setLevel(
+        logging.CRITICAL
+    )  # said in our own words below
     threads = max(run.concurrency for run in configs)
     async with _cluster(config, threads) as client:
         launcher = DaskLauncher(client, config, console)
@@ -163,12 +167,19 @@ class DaskLauncher:
             )
         for role, model in (("model", config.model), ("judge", config.judge)):
             if model is not None and model.record is not None:
-                raise UsageError(f"{role}.record: traffic is recorded with launcher=local only")
+                raise UsageError(
+                    f"{role}.record: traffic is recorded with launcher=local only"
+                )
 
     @asynccontextmanager
     async def executor(self, plan: Plan, store: Store) -> AsyncIterator[Executor]:
         """See `LocalLauncher`."""
-        same = {"seeds": (0,), "ids": (), "limit": None, "out": None}  # who is asked what: per task
+        same = {
+            "seeds": (0,),
+            "ids": (),
+            "limit": None,
+            "out": None,
+        }  # who is asked what: per task
         plain = plan.config.model_copy(update=same).plain()
         asked = {
             "key": json.dumps([plain, plan.environments], sort_keys=True),
@@ -177,7 +188,9 @@ class DaskLauncher:
             "environments": list(plan.environments),
             "warm": plan.warm,
         }
-        yield Executor(self._acquire, self._release, partial(self._answer, plan, store, asked))
+        yield Executor(
+            self._acquire, self._release, partial(self._answer, plan, store, asked)
+        )
 
     async def watch(self) -> None:
         """Look which workers there are, for as long as this runs."""
@@ -197,7 +210,9 @@ class DaskLauncher:
                 reasons = sorted(set(self.unfit.values()))
                 self.gone = f"no worker can take work: {'; '.join(reasons)}"
             elif now - self._seen > self.config.patience:
-                self.gone = f"no worker for {self.config.patience:.0f} s (launcher.patience)"
+                self.gone = (
+                    f"no worker for {self.config.patience:.0f} s (launcher.patience)"
+                )
             else:  # the next run of a sweep may find one
                 self.gone = None
             self._changed.set()
@@ -225,7 +240,9 @@ class DaskLauncher:
             self.unfit[worker] = reason
             self.threads.pop(worker, None)
             line = f"worker {worker} takes no work: {printable(reason)}"
-            self.console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+            self.console.print(
+                line, style="yellow", markup=False, highlight=False, soft_wrap=True
+            )
 
     async def _answer(
         self, plan: Plan, store: Store, asked: Mapping[str, Any], job: Job
@@ -245,7 +262,9 @@ class DaskLauncher:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 reason = f"no worker could answer: {type(error).__name__}: {error}"
-                return record(plan, job, broken(job, reason), Score("infra", error=reason))
+                return record(
+                    plan, job, broken(job, reason), Score("infra", error=reason)
+                )
             if result is None:
                 if self.gone is not None:
                     raise ExecutorError(self.gone)
@@ -255,11 +274,15 @@ class DaskLauncher:
                     store.remember_packages(result["packages"])
                     row, trajectory, figures = result["answer"]
                     return Answered(Row(**row), trajectory, figures)
-                except UsageError as error:  # answers of other versions cannot share a table
+                except (
+                    UsageError
+                ) as error:  # answers of other versions cannot share a table
                     result["unfit"] = str(error)
             self._refuse(result["worker"], result["unfit"])
 
-    async def _wait(self, future: Future[Any], allowed: list[str] | None) -> dict[str, Any] | None:
+    async def _wait(
+        self, future: Future[Any], allowed: list[str] | None
+    ) -> dict[str, Any] | None:
         """The result; ``None`` when everyone who was allowed to make it is gone, or it is lost."""
         from distributed.client import FutureCancelledError  # noqa: PLC0415 - an optional extra
 

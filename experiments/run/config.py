@@ -22,8 +22,16 @@ from agents.models import ModelConfig, Scene
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
 #: A budget decides whether there is an answer, not which: what a limit ended is not scored.
 UNHASHED = (
-    "seeds", "limit", "ids", "concurrency", "budget", "run_budget", "out", "name", "launcher",
-)  # fmt: skip
+    "seeds",
+    "limit",
+    "ids",
+    "concurrency",
+    "budget",
+    "run_budget",
+    "out",
+    "name",
+    "launcher",
+)
 
 #: What does not change an answer of a model either.
 UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "strict", "images")
@@ -57,15 +65,26 @@ class RunConfig(RuntimeConfig):
         None, description="a model that judges prose, where a benchmark needs one"
     )
     seeds: tuple[int, ...] = Field((0,), description="a count (3) or a list ([0,1,2])")
-    limit: PositiveInt | None = Field(None, description="only the first N answerable questions")
-    ids: tuple[str, ...] = Field((), description="only these questions: ids=[a,b]")
-    concurrency: PositiveInt = Field(4, description="questions, and model calls, in flight")
-    run_budget: Budget = Field(default_factory=Budget, description="limits for the whole run")
-    launcher: LauncherConfig = Field(
-        default_factory=LauncherConfig, description="which processes and machines answer"
+    limit: PositiveInt | None = Field(
+        None, description="only the first N answerable questions"
     )
-    out: Path | None = Field(None, description="run folder; default runs/<what it is>-<hash>")
-    name: str | None = Field(None, description="put in front of the default folder's name")
+    ids: tuple[str, ...] = Field((), description="only these questions: ids=[a,b]")
+    concurrency: PositiveInt = Field(
+        4, description="questions, and model calls, in flight"
+    )
+    run_budget: Budget = Field(
+        default_factory=Budget, description="limits for the whole run"
+    )
+    launcher: LauncherConfig = Field(
+        default_factory=LauncherConfig,
+        description="which processes and machines answer",
+    )
+    out: Path | None = Field(
+        None, description="run folder; default runs/<what it is>-<hash>"
+    )
+    name: str | None = Field(
+        None, description="put in front of the default folder's name"
+    )
 
     @field_validator("judge", mode="before")
     @classmethod
@@ -100,7 +119,9 @@ class RunConfig(RuntimeConfig):
     @field_validator("name")
     @classmethod
     def _file_name(cls, value: str | None) -> str | None:
-        if value is not None and (not value or set(value) & set("/\\\0") or value.startswith(".")):
+        if value is not None and (
+            not value or set(value) & set("/\\\0") or value.startswith(".")
+        ):
             raise ValueError("must be usable as a file name")
         return value
 
@@ -112,7 +133,9 @@ class RunConfig(RuntimeConfig):
             for name, value in self.benchmark.params.items()
             if isinstance(value, bool | int | float | str) and "/" not in str(value)
         }
-        return Scene(self.benchmark.name, settings, self.system.name, self.retrieval.name)
+        return Scene(
+            self.benchmark.name, settings, self.system.name, self.retrieval.name
+        )
 
     def plain(self) -> dict[str, Any]:
         """The configuration as JSON-able data, keys as a user types them."""
@@ -123,7 +146,10 @@ class RunConfig(RuntimeConfig):
         """Name of everything that decides one answer: configuration and all questions."""
         left_out: dict[str, Any] = dict.fromkeys(UNHASHED, True)
         left_out |= {model: set(UNHASHED_MODEL) for model in ("model", "judge")}
-        left_out["sandbox"] = {"env", "workers"}  # more workers are faster, not different
+        left_out["sandbox"] = {
+            "env",
+            "workers",
+        }  # more workers are faster, not different
         plain = self.model_dump(mode="json", by_alias=True, exclude=left_out)
         text = json.dumps([plain, samples_digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

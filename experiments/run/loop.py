@@ -21,7 +21,13 @@ from agents.config import load_system
 from agents.models import find_price
 from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.run.answering import Answered, Job, Plan
-from experiments.run.cluster import Executor, ExecutorError, Launcher, LocalLauncher, open_launcher
+from experiments.run.cluster import (
+    Executor,
+    ExecutorError,
+    Launcher,
+    LocalLauncher,
+    open_launcher,
+)
 from experiments.run.config import RunConfig
 from experiments.run.rows import Row
 from experiments.run.setup import (
@@ -46,7 +52,9 @@ FAILURES = 100
 FIRST = 3
 
 
-async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Path | Exception]:
+async def execute_all(
+    configs: Sequence[RunConfig], console: Console
+) -> list[Path | Exception]:
     """Execute runs in their order, in one event loop: clients keep their connections in it.
 
     Returns the folder of each, or why it could not start or end; that of a single run is raised.
@@ -63,7 +71,9 @@ async def execute_all(configs: Sequence[RunConfig], console: Console) -> list[Pa
     return ended
 
 
-async def execute(config: RunConfig, console: Console, launcher: Launcher | None = None) -> Path:
+async def execute(
+    config: RunConfig, console: Console, launcher: Launcher | None = None
+) -> Path:
     """Run whatever is not finished yet, and write the summary; returns the run folder."""
     benchmark = build_benchmark(config)
     all_samples = load_samples(benchmark, config)
@@ -87,16 +97,25 @@ async def execute(config: RunConfig, console: Console, launcher: Launcher | None
             console.print(
                 "Verdicts are of an earlier version of the scorer; `matsmith regrade "
                 f"benchmark={again} answers={folder}` scores again without paying",
-                style="yellow", markup=False, highlight=False, soft_wrap=True,
-            )  # fmt: skip
+                style="yellow",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
         jobs = [
             Job(sample, seed)
             for seed in config.seeds
             for sample in samples
             if sample.unavailable is None and (sample.question.id, seed) not in finished
         ]
-        total = len(config.seeds) * sum(sample.unavailable is None for sample in samples)
-        resumed = f", {total - len(jobs)} of them finished before" if len(jobs) != total else ""
+        total = len(config.seeds) * sum(
+            sample.unavailable is None for sample in samples
+        )
+        resumed = (
+            f", {total - len(jobs)} of them finished before"
+            if len(jobs) != total
+            else ""
+        )
         console.print(
             f"{config.system.name} + {config.retrieval.name} + "
             f"{config.model.name if llm else 'no model'} on {config.benchmark.name}: "
@@ -114,18 +133,28 @@ async def execute(config: RunConfig, console: Console, launcher: Launcher | None
             config_hash,
             benchmark,
             sorted({job.sample.environment for job in jobs}),
-            lambda env, line: console.print(f"Environment {env}: {line}", highlight=False),
+            lambda env, line: console.print(
+                f"Environment {env}: {line}", highlight=False
+            ),
             meter,
             warm=any(sample.question.answer == CODE for sample in samples),
         )
-        bar = counting(config.system.name, total, done=total - len(jobs), console=console)
+        bar = counting(
+            config.system.name, total, done=total - len(jobs), console=console
+        )
         try:
             began = time.monotonic()
-            async with launcher.executor(plan, store) if jobs else nullcontext() as executor:
+            async with (
+                launcher.executor(plan, store) if jobs else nullcontext() as executor
+            ):
                 ready = time.monotonic()
                 with bar as progress:
                     if executor is not None:
-                        foretell = None if foretold else partial(console.print, highlight=False)
+                        foretell = (
+                            None
+                            if foretold
+                            else partial(console.print, highlight=False)
+                        )
                         work = Work(plan, store, executor, progress, foretell)
                         stopped = await work.through(jobs)
                 prepared, answered = ready - began, time.monotonic() - ready
@@ -135,14 +164,22 @@ async def execute(config: RunConfig, console: Console, launcher: Launcher | None
                     highlight=False,
                 )
         finally:
-            wanted = {(sample.question.id, seed) for sample in samples for seed in config.seeds}
+            wanted = {
+                (sample.question.id, seed)
+                for sample in samples
+                for seed in config.seeds
+            }
             summary = summarise(
                 config,
                 config_hash=config_hash,
                 llm=llm,
                 metrics=benchmark.scorer.metrics,
                 samples=samples,
-                rows=[row for row in store.lines() if (row.question_id, row.seed) in wanted],
+                rows=[
+                    row
+                    for row in store.lines()
+                    if (row.question_id, row.seed) in wanted
+                ],
                 packages=store.packages,
                 outside=store.spent,
                 stopped=stopped,
@@ -230,7 +267,9 @@ class Work:
             if line := from_answers(self.first, self.left, together):
                 self.foretell(line)
                 self.foretell = None
-        self.progress.advance(note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}")
+        self.progress.advance(
+            note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}"
+        )
 
 
 def from_answers(rows: Iterable[Row], left: int, together: int) -> str | None:
@@ -251,12 +290,18 @@ def from_recordings(config: RunConfig, left: int) -> str | None:
     price = find_price(config.model)
     if price is None or not left:
         return None
-    exchanges = [each for file in SHIPPED.glob("*.jsonl.gz") for each in read_exchanges(file)]
-    known = [each for each in exchanges if each.fits(config.scene) and "usage" in each.reply]
+    exchanges = [
+        each for file in SHIPPED.glob("*.jsonl.gz") for each in read_exchanges(file)
+    ]
+    known = [
+        each for each in exchanges if each.fits(config.scene) and "usage" in each.reply
+    ]
     if not known:
         return None
     answers = len({(each.question, each.seed) for each in known})
-    prompts, replies = (sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1))
+    prompts, replies = (
+        sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1)
+    )
     dollars = left * (prompts * price.prompt + replies * price.completion) / 1e6
     return (
         f"about {dollars:.2g} dollars for {left} answers, from the tokens of {answers} recorded "

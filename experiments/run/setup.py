@@ -33,9 +33,16 @@ def _telling(config: RunConfig) -> Iterator[None]:
     name = f"benchmark={config.benchmark.name}"
     try:
         yield
-    except (LookupError, TypeError, AttributeError, JSONDecodeError) as error:  # being written
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        JSONDecodeError,
+    ) as error:  # being written
         frames = traceback.extract_tb(error.__traceback__)
-        home = inspect.getsourcefile(load(config.benchmark.target, key="benchmark._target_"))
+        home = inspect.getsourcefile(
+            load(config.benchmark.target, key="benchmark._target_")
+        )
         where = ([frame for frame in frames if frame.filename == home] or frames)[-1]
         fault = f"{type(error).__name__}: {error}"
         raise UsageError(f"{name}: {where.filename}:{where.lineno}: {fault}") from error
@@ -67,11 +74,15 @@ def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
 def scorer_digest(scorer: Scorer) -> str:
     """Digest of a scorer's source and parameters, functions among them by their own source."""
     settings = sorted((name, value) for name, value in vars(scorer).items())
-    functions = [getattr(value, "func", value) for _, value in settings if callable(value)]
+    functions = [
+        getattr(value, "func", value) for _, value in settings if callable(value)
+    ]
     modules = filter(None, map(inspect.getmodule, (type(scorer), *functions)))
     sources = {inspect.getsource(module) for module in modules}
     parameters = [(name, str(value)) for name, value in settings]
-    text = re.sub(r" at 0x[0-9a-f]+", "", f"{sorted(sources)}{parameters}")  # another each time
+    text = re.sub(
+        r" at 0x[0-9a-f]+", "", f"{sorted(sources)}{parameters}"
+    )  # another each time
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -86,13 +97,19 @@ def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
             near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
             hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
             raise UsageError(f"ids={wanted}: no such question of {len(known)}{hint}")
-    chosen = [sample for sample in samples if not config.ids or sample.question.id in config.ids]
+    chosen = [
+        sample
+        for sample in samples
+        if not config.ids or sample.question.id in config.ids
+    ]
     system = load_system(config)
     faced = [
         system.facing(sample) if issubclass(system, Baseline) else _seen(sample, config)
         for sample in chosen
     ]
-    able = [place for place, sample in enumerate(faced, 1) if sample.unavailable is None]
+    able = [
+        place for place, sample in enumerate(faced, 1) if sample.unavailable is None
+    ]
     enough = config.limit is not None and config.limit < len(able)
     return faced[: able[config.limit - 1]] if enough and config.limit else faced
 
@@ -107,7 +124,9 @@ def _seen(sample: Sample, config: RunConfig) -> Sample:
 def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
     """Refuse an architecture that writes and runs code where another answer is wanted."""
     system = load_system(config)
-    other = next((t.question.answer for t in samples if t.question.answer != CODE), None)
+    other = next(
+        (t.question.answer for t in samples if t.question.answer != CODE), None
+    )
     if other is not None and system.writes_code:
         raise UsageError(
             f"system={config.system.name}: writes and runs code, but benchmark="

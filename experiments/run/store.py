@@ -38,7 +38,11 @@ def run_folder(config: RunConfig, config_hash: str) -> Path:
     if config.out is not None:
         return config.out
     chosen = (config, config.benchmark, config.system, config.retrieval, config.model)
-    names = [re.sub(r"[^\w.+=@-]+", "_", each.name).strip("_") for each in chosen if each.name]
+    names = [
+        re.sub(r"[^\w.+=@-]+", "_", each.name).strip("_")
+        for each in chosen
+        if each.name
+    ]
     return Path("runs") / "-".join([*names, config_hash[:8]])
 
 
@@ -49,13 +53,17 @@ class Store:
     configuration, in use or damaged is a `UsageError`.
     """
 
-    def __init__(self, folder: Path, config_hash: str, description: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, config_hash: str, description: Mapping[str, Any]
+    ) -> None:
         self.folder = folder
         self.config_hash = config_hash
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"out={folder}: cannot be used as a run folder ({error})") from error
+            raise UsageError(
+                f"out={folder}: cannot be used as a run folder ({error})"
+            ) from error
         self._lock = FileLock(folder / ".lock", timeout=0)
         try:
             self._lock.acquire()
@@ -122,7 +130,10 @@ class Store:
         """Add what a session asked ``writer`` outside of questions to what earlier ones did."""
         for purpose, usage in spent.items():
             before = self.spent.get(purpose, {})
-            total = Usage(**{n: value for n, value in before.items() if n != "writer"}) + usage
+            total = (
+                Usage(**{n: value for n, value in before.items() if n != "writer"})
+                + usage
+            )
             self._description["spent"][purpose] = {"writer": writer, **asdict(total)}
         self._note()
 
@@ -145,7 +156,10 @@ class Store:
                     "start a new run with name=... or out=DIR"
                 )
         if not packages.keys() <= known.keys():
-            known |= {environment: dict(versions) for environment, versions in packages.items()}
+            known |= {
+                environment: dict(versions)
+                for environment, versions in packages.items()
+            }
             self._note()
 
     def lines(self) -> list[Row]:
@@ -167,7 +181,9 @@ class Store:
             if not row.infra and not (row.not_finished and _raised(row.limit, budget))
         }
 
-    def append(self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None) -> None:
+    def append(
+        self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None
+    ) -> None:
         """Store one answer, its trajectory as JSON; it survives a crash once this returns."""
         if figures:
             (self.folder / "figures").mkdir(exist_ok=True)

@@ -20,9 +20,17 @@ from experiments.scorers.base import Metric, measuring
 WALL_CLOCK = ("seconds", "sandbox_seconds")
 #: Dollars and counts of rows; unknown when any of them is.
 _SUMS = (
-    "calls", "cached_calls", "judge_calls", "judge_tokens", "judge_cost_usd", "executions",
-    "tokens", "prompt_tokens", "completion_tokens", "cost_usd",
-)  # fmt: skip
+    "calls",
+    "cached_calls",
+    "judge_calls",
+    "judge_tokens",
+    "judge_cost_usd",
+    "executions",
+    "tokens",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+)
 
 
 def samples_digest(samples: Iterable[Sample]) -> str:
@@ -34,21 +42,31 @@ def samples_digest(samples: Iterable[Sample]) -> str:
     content = cache(_content)  # questions share their files
     for sample in sorted(samples, key=lambda sample: sample.question.id):
         question = sample.question
-        files = [(inside, content(Path(source))) for inside, source in question.mounts.items()]
+        files = [
+            (inside, content(Path(source)))
+            for inside, source in question.mounts.items()
+        ]
         images = [part for part in question.attachments if isinstance(part, Image)]
         # A picture is known by what it shows, also where it lies in a file.
-        pictures = {hashlib.sha256(image.data).hexdigest(): image.key for image in images}
+        pictures = {
+            hashlib.sha256(image.data).hexdigest(): image.key for image in images
+        }
         parts = [
             question.id,
             question.prompt,
             sorted(question.formats.items()),
-            sorted((inside, pictures.get(str(found), found)) for inside, found in files),
+            sorted(
+                (inside, pictures.get(str(found), found)) for inside, found in files
+            ),
             [vars(prop) for prop in sample.properties],
             sample.environment,
             sample.target,
             sample.reference,
             repr(question.answer),
-            [part.key if isinstance(part, Image) else vars(part) for part in question.attachments],
+            [
+                part.key if isinstance(part, Image) else vars(part)
+                for part in question.attachments
+            ],
         ]
         digest.update(json.dumps(parts, sort_keys=True, default=repr).encode())
     return digest.hexdigest()
@@ -62,7 +80,9 @@ def _content(path: Path) -> str | None:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     inside = (file for file in path.rglob("*") if file.is_file())
-    named = sorted((file.relative_to(path).as_posix(), _content(file)) for file in inside)
+    named = sorted(
+        (file.relative_to(path).as_posix(), _content(file)) for file in inside
+    )
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
@@ -109,23 +129,34 @@ def summarise(
         "missing": wanted - len(latest),
         "infra": sum(row.infra for row in latest.values()),
         "not_finished": sum(row.not_finished for row in latest.values()),
-        "unavailable": {t.question.id: t.unavailable for t in samples if t.unavailable is not None},
+        "unavailable": {
+            t.question.id: t.unavailable for t in samples if t.unavailable is not None
+        },
         "metrics": [_total(metric, scored) for metric in metrics],
         "faulty": _faulty(samples),
         "format_errors": sum(row.format_status == "error" for row in scored),
         "format_repaired": sum(row.format_status == "repaired" for row in scored),
-        "reply_faults": _counts(k for row in rows for k in Counter(row.reply_faults).elements()),
-        "recorded": dict(sum((Counter(row.recorded) for row in latest.values()), Counter())),
+        "reply_faults": _counts(
+            k for row in rows for k in Counter(row.reply_faults).elements()
+        ),
+        "recorded": dict(
+            sum((Counter(row.recorded) for row in latest.values()), Counter())
+        ),
         "outcomes": _counts(row.outcome for row in latest.values()),
         "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
         **{name: _sum(getattr(row, name) for row in rows) for name in _SUMS},
         "judge": config.judge.name if config.judge else None,
         "tokens_estimated": any(row.tokens_estimated for row in rows),
-        **{name: round(sum(getattr(row, name) for row in rows), 3) for name in WALL_CLOCK},
+        **{
+            name: round(sum(getattr(row, name) for row in rows), 3)
+            for name in WALL_CLOCK
+        },
         "sandbox_tier": sorted({row.tier for row in rows if row.tier}),
         "question_ids": [sample.question.id for sample in available],
         "outside": {purpose: dict(spent) for purpose, spent in outside.items()},
-        "limits": _counts(str(row.error) for row in latest.values() if row.not_finished),
+        "limits": _counts(
+            str(row.error) for row in latest.values() if row.not_finished
+        ),
         "stopped": stopped,
         "packages": {name: dict(versions) for name, versions in packages.items()},
         "questions_digest": samples_digest(available),
@@ -152,7 +183,9 @@ def _sum(spent: Iterable[float | None]) -> float | None:
 def _faulty(samples: Sequence[Sample]) -> dict[str, list[str]]:
     """Names of the properties that have an erratum, by question."""
     found = {
-        sample.question.id: [prop.name for prop in sample.properties if prop.erratum is not None]
+        sample.question.id: [
+            prop.name for prop in sample.properties if prop.erratum is not None
+        ]
         for sample in samples
     }
     return {name: faulty for name, faulty in found.items() if faulty}

@@ -50,7 +50,9 @@ class Metric:
 def read_metrics(module: str) -> Mapping[str, tuple[Metric, ...]]:
     """The metrics in the ``metrics.yaml`` beside a module, by the name of their list."""
     lists = data_of(module, "metrics").items()
-    return {name: tuple(Metric(**entry) for entry in entries) for name, entries in lists}
+    return {
+        name: tuple(Metric(**entry) for entry in entries) for name, entries in lists
+    }
 
 
 #: Share of the parts (properties, slots, ...) that are right.
@@ -71,7 +73,9 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
     name, _, baseline = metric.name.partition(" - ")
     value, base = _value(row, name), _value(row, baseline) if baseline else 0.0
     out_of = metric.out_of or (PARTS if name == PARTS else "")
-    total = float(row.parts) if out_of == PARTS else _value(row, out_of) if out_of else 1.0
+    total = (
+        float(row.parts) if out_of == PARTS else _value(row, out_of) if out_of else 1.0
+    )
     if value is None or base is None or total is None:
         return 0.0, 0.0
     return value - base, total - base
@@ -83,7 +87,9 @@ def _value(row: Row, name: str) -> float | None:
     return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
 
 
-def measuring(rows: Iterable[Row], metric: Metric) -> Callable[[Row], tuple[float, float]]:
+def measuring(
+    rows: Iterable[Row], metric: Metric
+) -> Callable[[Row], tuple[float, float]]:
     """How answers of one set are measured: as `measure`, each group of a macro mean alike."""
     if not metric.macro:
         return lambda row: measure(row, metric)
@@ -99,7 +105,9 @@ def measuring(rows: Iterable[Row], metric: Metric) -> Callable[[Row], tuple[floa
 
     def weighed(row: Row) -> tuple[float, float]:
         gained, total = measure(row, metric)
-        weight = totals[group(row)] * (siblings[group(row)[:-1]] if len(labels) > 1 else 1)
+        weight = totals[group(row)] * (
+            siblings[group(row)[:-1]] if len(labels) > 1 else 1
+        )
         return (gained / weight, total / weight) if weight else (0.0, 0.0)
 
     return weighed
@@ -157,8 +165,13 @@ class Tools:
         A `SandboxError` where there is none or it failed: the answer stays without a verdict.
         """
         if self.sandbox is None:
-            raise SandboxError("the code of an answer is executed in a sandbox, but there is none")
-        mounts = [Mount(Path(source), target) for target, source in sample.question.mounts.items()]
+            raise SandboxError(
+                "the code of an answer is executed in a sandbox, but there is none"
+            )
+        mounts = [
+            Mount(Path(source), target)
+            for target, source in sample.question.mounts.items()
+        ]
         return await self.sandbox.run(code, entry, timeout=self.timeout, mounts=mounts)
 
 
@@ -184,7 +197,9 @@ class Scorer(Protocol):
         """Names of what is judged apart in an answer to ``sample``."""
         return ("answer",)
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """Judge an answer that exists.
 
         A `SandboxError` or `ModelError` leaves it without a verdict.

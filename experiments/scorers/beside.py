@@ -19,10 +19,12 @@ def pictures(question: Question) -> dict[str, str]:
     """Title to picture: what the question shows."""
     images = [part for part in question.attachments if isinstance(part, Image)]
     return {
-        f"picture {number}" if len(images) > 1 else "picture":
-            f"data:image/png;base64,{b64encode(picture.data).decode()}"
-        for number, picture in enumerate(images, 1) if picture.mime == "image/png"
-    }  # fmt: skip
+        f"picture {number}"
+        if len(images) > 1
+        else "picture": f"data:image/png;base64,{b64encode(picture.data).decode()}"
+        for number, picture in enumerate(images, 1)
+        if picture.mime == "image/png"
+    }
 
 
 def beside(
@@ -45,13 +47,18 @@ def beside(
     body: list[str] = []
     y = _LINE
     colours = {True: _RIGHT, False: _WRONG, None: _INK}
-    table = [(heads, _INK), *((row, colours[ok]) for row, ok in zip(rows, right, strict=True))]
+    table = [
+        (heads, _INK),
+        *((row, colours[ok]) for row, ok in zip(rows, right, strict=True)),
+    ]
     for number, (texts, colour) in enumerate(table):
         if number > MAX_ROWS or sum(map(len, body)) > MAX_SIZE:
             left = f"and {len(table) - number} more"
             body.append(f'<text x="8" y="{y}" fill="{_INK}">{left}</text>')
             break
-        cells = [_wrapped(text, width) for text, width in zip(texts, widths, strict=False)]
+        cells = [
+            _wrapped(text, width) for text, width in zip(texts, widths, strict=False)
+        ]
         x = 8.0
         for lines, width in zip(cells, widths, strict=False):
             body += [
@@ -71,5 +78,9 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Lines of printable characters, which XML can hold."""
     text = text[: (MAX_LINES + 1) * width]
     plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-    lines = [line for part in plain.split("\n") for line in textwrap.wrap(part, width) or [""]]
+    lines = [
+        line
+        for part in plain.split("\n")
+        for line in textwrap.wrap(part, width) or [""]
+    ]
     return [*lines[: MAX_LINES - 1], "..."] if len(lines) > MAX_LINES else lines or [""]

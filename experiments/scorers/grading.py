@@ -87,7 +87,9 @@ async def grade(
     if verdict.outcome in ANSWERS_FAULT:
         return None
     if verdict.outcome is not Outcome.OK:
-        raise SandboxError(f"verification ended with {verdict.outcome}: {verdict.error}")
+        raise SandboxError(
+            f"verification ended with {verdict.outcome}: {verdict.error}"
+        )
     return verdict.result
 
 
@@ -107,7 +109,11 @@ def _same(target: Any, answer: Any) -> bool:
     if isinstance(target, int | float) and not isinstance(target, bool):
         known = isinstance(answer, int | float) and not isinstance(answer, bool)
         tolerance = 0.0 if isinstance(target, int) else TOLERANCE
-        return known and abs(answer) < 1e308 and math.isclose(answer, target, rel_tol=tolerance)
+        return (
+            known
+            and abs(answer) < 1e308
+            and math.isclose(answer, target, rel_tol=tolerance)
+        )
     return str(answer).strip().casefold() == str(target).strip().casefold()
 
 
@@ -121,10 +127,17 @@ class FunctionScorer(Scorer):
     @property
     def metrics(self) -> Sequence[Metric]:
         """See :class:`experiments.scorers.base.Scorer`."""
-        about = (inspect.getdoc(self.function) or "what the scorer gives").splitlines()[0]
+        about = (inspect.getdoc(self.function) or "what the scorer gives").splitlines()[
+            0
+        ]
         return (Metric("score", getattr(self.function, "__name__", "score"), about),)
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
+    async def score(
+        self,
+        sample: Sample,
+        trajectory: Trajectory,
+        tools: Tools,  # noqa: ARG002 -- of the protocol
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         if trajectory.value is None:
             reasons = {"answer": "no answer could be read from the reply"}
@@ -133,7 +146,9 @@ class FunctionScorer(Scorer):
         if isinstance(found, Score):
             return found
         right = found >= 1
-        reasons = {} if right else {"answer": f"the answer is {trajectory.value!r:.200}"}
+        reasons = (
+            {} if right else {"answer": f"the answer is {trajectory.value!r:.200}"}
+        )
         return Score("ok", {"score": float(found)}, {"answer": right}, reasons)
 
 
@@ -146,7 +161,9 @@ class ChoiceScorer(Scorer):
     """
 
     metrics: Sequence[Metric] = (
-        Metric("strict", "strict", "the reply is the right letter in tags and nothing else"),
+        Metric(
+            "strict", "strict", "the reply is the right letter in tags and nothing else"
+        ),
         Metric(
             "lenient",
             "lenient",
@@ -159,12 +176,19 @@ class ChoiceScorer(Scorer):
         """See :class:`experiments.scorers.base.Scorer`."""
         return ("letter",)
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:  # noqa: ARG002
+    async def score(
+        self,
+        sample: Sample,
+        trajectory: Trajectory,
+        tools: Tools,  # noqa: ARG002 -- of the protocol
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         right = trajectory.value == sample.target
         strict = right and trajectory.format_status == "strict"
         letter = "-" if trajectory.value is None else str(trajectory.value)
-        reason = "the reply names no letter" if letter == "-" else f"the letter is {letter}"
+        reason = (
+            "the reply names no letter" if letter == "-" else f"the letter is {letter}"
+        )
         return Score(
             outcome="ok" if letter != "-" else "no_answer",
             values={"strict": float(strict), "lenient": float(right)},

@@ -77,7 +77,9 @@ class Judge:
     usage: Usage = field(default_factory=Usage)
     verdicts: list[Verdict] = field(default_factory=list)
 
-    async def ask(self, instruction: str, judged: str, *, sample: str, logprobs: int = 0) -> Reply:
+    async def ask(
+        self, instruction: str, judged: str, *, sample: str, logprobs: int = 0
+    ) -> Reply:
         """Put a text before the judge, once more with a reminder where the reply is empty.
 
         ``judged`` is data, fenced so that nothing in it is an instruction; ``sample`` names the
@@ -87,7 +89,9 @@ class Judge:
         reply, text = await self._asked(
             instruction, judged, sample, str.strip, reminder=_SILENT, logprobs=logprobs
         )
-        tokens = None if reply.logprobs is None else [dict(each) for each in reply.logprobs]
+        tokens = (
+            None if reply.logprobs is None else [dict(each) for each in reply.logprobs]
+        )
         value = {"text": reply.text, "logprobs": tokens} if tokens else reply.text
         self._keep(sample, instruction, judged, reply.text, value if text else None)
         return reply
@@ -130,13 +134,21 @@ class Judge:
         reply, value = await self._asked(asked, judged, sample, read, reminder=_AGAIN)
         self._keep(sample, asked, judged, reply.text, value)
         if value is None:
-            raise NoVerdictError(f"{self.client.name}: no verdict in {reply.text[:200]!r}")
+            raise NoVerdictError(
+                f"{self.client.name}: no verdict in {reply.text[:200]!r}"
+            )
         return value
 
     async def _asked(
-        self, asked: str, judged: str, sample: str, read: Callable[[str], Value | None],
-        *, reminder: str, logprobs: int = 0,
-    ) -> tuple[Reply, Value | None]:  # fmt: skip
+        self,
+        asked: str,
+        judged: str,
+        sample: str,
+        read: Callable[[str], Value | None],
+        *,
+        reminder: str,
+        logprobs: int = 0,
+    ) -> tuple[Reply, Value | None]:
         """A reply and what is read from it; where that is nothing, of a second request."""
         fence = "judged"
         while f"</{fence}" in judged:
@@ -150,7 +162,9 @@ class Judge:
         for attempt in range(2):
             name = f"{sample}:2" if attempt else sample
             place = Place(*self.about, f"judge {name}", attempt, judged)
-            reply = await self.client.ask(messages, sample=name, place=place, logprobs=logprobs)
+            reply = await self.client.ask(
+                messages, sample=name, place=place, logprobs=logprobs
+            )
             self.usage = self.usage + reply.usage
             if value := read(reply.text):
                 break

@@ -24,9 +24,15 @@ VERIFY_TIMEOUT = 30.0
 
 #: Ends of a verification that an answer can bring about by its sheer size.
 ANSWERS_FAULT = frozenset(
-    {Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT_FLOOD, Outcome.KILLED, Outcome.NO_RESULT,
-     Outcome.BAD_RESULT}
-)  # fmt: skip
+    {
+        Outcome.TIMEOUT,
+        Outcome.MEMORY,
+        Outcome.OUTPUT_FLOOD,
+        Outcome.KILLED,
+        Outcome.NO_RESULT,
+        Outcome.BAD_RESULT,
+    }
+)
 
 #: By property whether it passed, and why not.
 Verdicts = dict[str, tuple[StrictBool, StrictStr]]
@@ -39,7 +45,9 @@ class PropertyScorer(Scorer):
 
     metrics: Sequence[Metric] = (
         Metric(PARTS, "properties", "values that passed their verification"),
-        Metric("runnable", "runnable", "the final code ran and returned a non-empty dict"),
+        Metric(
+            "runnable", "runnable", "the final code ran and returned a non-empty dict"
+        ),
         Metric(ALL_CORRECT, "all correct", "questions with every property right"),
     )
 
@@ -47,23 +55,33 @@ class PropertyScorer(Scorer):
         """Names of the properties."""
         return [prop.name for prop in sample.properties]
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """Run the code, and verify what it returned somewhere else."""
         if trajectory.code is None or trajectory.entry is None:
-            reason = FAULTS.get(trajectory.fault or "", "the reply contains no readable code")
+            reason = FAULTS.get(
+                trajectory.fault or "", "the reply contains no readable code"
+            )
             return self._failed(sample, "no_code", reason)
         if tools.verifier is None:
-            raise SandboxError("properties are verified in a sandbox, but there is no sandbox")
+            raise SandboxError(
+                "properties are verified in a sandbox, but there is no sandbox"
+            )
         execution = await tools.run(sample, trajectory.code, trajectory.entry)
         fault = not_runnable(execution)
         if fault is not None or execution.payload is None:
-            return self._failed(sample, str(execution.outcome), fault or "no result", execution)
+            return self._failed(
+                sample, str(execution.outcome), fault or "no result", execution
+            )
         each, values = await self.verify(tools.verifier, sample, execution.payload)
         return Score(
             outcome=str(execution.outcome),
             values={"runnable": 1.0, **values},
             passed={name: passed for name, (passed, _) in each.items()},
-            reasons={name: reason for name, (passed, reason) in each.items() if not passed},
+            reasons={
+                name: reason for name, (passed, reason) in each.items() if not passed
+            },
             execution=execution,
         )
 
@@ -81,7 +99,11 @@ class PropertyScorer(Scorer):
         return {"runnable": 0.0}
 
     def _failed(
-        self, sample: Sample, outcome: str, reason: str, execution: Execution | None = None
+        self,
+        sample: Sample,
+        outcome: str,
+        reason: str,
+        execution: Execution | None = None,
     ) -> Score:
         names = self.parts(sample)
         return Score(
@@ -107,26 +129,38 @@ def not_runnable(execution: Execution) -> str | None:
 
 def present(sample: Sample) -> list[Mount]:
     """The input files of a sample that are here."""
-    sources = ((target, Path(source)) for target, source in sample.question.mounts.items())
+    sources = (
+        (target, Path(source)) for target, source in sample.question.mounts.items()
+    )
     return [Mount(source, target) for target, source in sources if source.exists()]
 
 
-async def verify_apart(verifier: Sandbox, properties: Sequence[Property], payload: str) -> Verdicts:
+async def verify_apart(
+    verifier: Sandbox, properties: Sequence[Property], payload: str
+) -> Verdicts:
     """Compare a returned dict, as tagged JSON, in a sandbox that did not run the answer's code."""
     arguments = ([vars(prop) for prop in properties], payload)
-    execution = await verifier.call(compare.__name__, "verify", arguments, timeout=VERIFY_TIMEOUT)
+    execution = await verifier.call(
+        compare.__name__, "verify", arguments, timeout=VERIFY_TIMEOUT
+    )
     if execution.outcome in ANSWERS_FAULT:
         reason = f"the answer cannot be verified: {execution.outcome}"
         return dict.fromkeys((prop.name for prop in properties), (False, reason))
     if execution.outcome is not Outcome.OK:
-        raise SandboxError(f"verification ended with {execution.outcome}: {execution.error}")
+        raise SandboxError(
+            f"verification ended with {execution.outcome}: {execution.error}"
+        )
     try:
         verdicts = _VERDICTS.validate_python(execution.result)
         return {prop.name: verdicts[prop.name] for prop in properties}
     except (ValidationError, KeyError) as error:
-        raise SandboxError("verification returned something that is not a verdict") from error
+        raise SandboxError(
+            "verification returned something that is not a verdict"
+        ) from error
 
 
 def verify_here(properties: Sequence[Property], payload: str) -> Verdicts:
     """Compare on the host; for answers that we made ourselves (checking a benchmark)."""
-    return _VERDICTS.validate_python(compare.verify([vars(p) for p in properties], payload))
+    return _VERDICTS.validate_python(
+        compare.verify([vars(p) for p in properties], payload)
+    )

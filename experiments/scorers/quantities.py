@@ -33,7 +33,9 @@ _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _KNOWN = data_of(__file__)
 _DRESS = [(re.compile(pattern), plain) for pattern, plain in _KNOWN["dress"]]
 #: Kept as thousands: 1,100 and 1 100.
-_THOUSANDS = re.compile(r"(?<![\w.,^-])-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\s\d{3})+)(?![\d,]*\d)")
+_THOUSANDS = re.compile(
+    r"(?<![\w.,^-])-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\s\d{3})+)(?![\d,]*\d)"
+)
 _PLAIN = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _TEN = r"10\s*(?:\^\s*|(?=[-+]\d))"
 _VALUE = re.compile(
@@ -63,8 +65,9 @@ _TOKEN = re.compile(
 _WORDS, _MATHEMATICS = _KNOWN["words"].split(), _KNOWN["mathematics"].split()
 _NAMES = frozenset(_KNOWN["units"].split())
 _ALIASES: Mapping[str, str] = {
-    **_KNOWN["aliases"], **dict.fromkeys(_KNOWN["counted"].split(), "count"),
-}  # fmt: skip
+    **_KNOWN["aliases"],
+    **dict.fromkeys(_KNOWN["counted"].split(), "count"),
+}
 #: Names of pint with their powers.
 Unit = tuple[tuple[str, int], ...]
 
@@ -93,7 +96,9 @@ class Quantity:
 
     def to(self, unit: str) -> Fraction:
         """The value in another unit; without one of its own it is in that unit."""
-        return convert(self.value, self.unit, read_unit(unit)) if self.unit else self.value
+        return (
+            convert(self.value, self.unit, read_unit(unit)) if self.unit else self.value
+        )
 
 
 def read_number(value: Any, unit: str = "", *, strict_integer: bool = False) -> float:
@@ -143,9 +148,13 @@ def read_quantity(text: str, unit: str = "") -> Quantity:
     again = re.search(r"(?<!^)(?<![/\w^])\(([^()]*\d[^()]*)\)", text)
     if again and re.search(r"\d", text[: again.start()]):
         first = read_quantity(text[: again.start()] + text[again.end() :], unit)
-        second = read_quantity(re.sub(r"^\s*(?:i\.e\.|or|about)\W*", "", again[1]), unit)
+        second = read_quantity(
+            re.sub(r"^\s*(?:i\.e\.|or|about)\W*", "", again[1]), unit
+        )
         apart = abs(first.to(unit) - second.to(unit))
-        if second.unit and apart <= convert(second.quantum, second.unit, read_unit(unit)):
+        if second.unit and apart <= convert(
+            second.quantum, second.unit, read_unit(unit)
+        ):
             return first
         raise ReadingError("SeveralNumbers")
     found = _only(text)
@@ -157,7 +166,11 @@ def read_quantity(text: str, unit: str = "") -> Quantity:
 
 def exact(text: str) -> Quantity | None:
     """The number that a text is and nothing else; ``None``: none, too long or out of range."""
-    found = _VALUE.fullmatch(_undressed(text).strip()) if len(text) <= MAX_CHARACTERS else None
+    found = (
+        _VALUE.fullmatch(_undressed(text).strip())
+        if len(text) <= MAX_CHARACTERS
+        else None
+    )
     if found is None or abs(_exponent(found)) > MAX_EXPONENT:
         return None
     return _value(found) if int(found["below"] or 1) else None
@@ -218,7 +231,9 @@ def _only(text: str) -> re.Match[str]:
     if len(free) > 1:
         words = (re.match(r"[A-Za-z]+", text[one.end() :]) for one in free)
         known = [word is None or _pint_name(word[0]) is not None for word in words]
-        free = [one for one, is_known in zip(free, known, strict=True) if is_known] or free
+        free = [
+            one for one, is_known in zip(free, known, strict=True) if is_known
+        ] or free
     if not free:
         raise ReadingError("NoNumber")
     if len(free) > 1 or re.match(r"\s*[*^/+]\s*[\d(]", text[free[0].end() :]):
@@ -247,7 +262,9 @@ def _value(found: re.Match[str]) -> Quantity:
     written = mantissa.replace(".", "").lstrip("0")
     whole = mantissa.isdigit() and not any(found.group("bare", "exponent", "power"))
     value = sign * Fraction(mantissa.rstrip(".")) * scale
-    return Quantity(value, scale / Fraction(10) ** decimals, max(1, len(written)), whole)
+    return Quantity(
+        value, scale / Fraction(10) ** decimals, max(1, len(written)), whole
+    )
 
 
 def _exponent(found: re.Match[str]) -> int:
@@ -258,7 +275,9 @@ def _with_unit(number: Quantity, rest: str, asked: str) -> Quantity:
     """A number with the unit that follows it; other words may follow, wrong units may not."""
     wrapped = re.match(r"\s+\(([^()]*)\)", rest)
     if wrapped:  # "1.1 (eV)", "4 (four)"
-        inner = wrapped[1] if _unit_length(wrapped[1]) == len(wrapped[1].rstrip()) else ""
+        inner = (
+            wrapped[1] if _unit_length(wrapped[1]) == len(wrapped[1].rstrip()) else ""
+        )
         rest = f" {inner} {rest[wrapped.end() :]}"
     bare = rest.strip(" .)")
     if bare and bare == plain(asked):  # whatever it is
@@ -267,7 +286,9 @@ def _with_unit(number: Quantity, rest: str, asked: str) -> Quantity:
     following = _TOKEN.match(rest, _unit_length(rest))
     word = following["name"] if following else ""
     if following and not (word in _WORDS or (written and not following["by"])):
-        counted = len(word) > 2 and word.lower() not in _MATHEMATICS and rest[:1] in " -"
+        counted = (
+            len(word) > 2 and word.lower() not in _MATHEMATICS and rest[:1] in " -"
+        )
         if written or asked or not counted:
             raise ReadingError("UnknownUnit")
     elif not (written or following) and re.match(r"\s*[^\s.,;:)?\"']", rest):
@@ -301,7 +322,9 @@ def _pint_name(name: str) -> str | None:
     if len(name) > 30:
         return None
     for spelling in (_ALIASES.get(name, name), name.lower() if len(name) > 3 else ""):
-        for prefix, base, _ in _registry().parse_unit_name(spelling) if spelling else ():
+        for prefix, base, _ in (
+            _registry().parse_unit_name(spelling) if spelling else ()
+        ):
             if base in _NAMES and not (prefix and base == "degree_Celsius"):
                 return f"{prefix}{base}"
     return None
@@ -319,11 +342,16 @@ def convert(value: Fraction, unit: Unit, wanted: Unit) -> Fraction:
     """A value in another unit; energies also per mole and as wave numbers."""
     registry = _registry()
     first, second = (
-        math.prod((registry.Unit(name) ** power for name, power in each), start=registry.Unit(""))
+        math.prod(
+            (registry.Unit(name) ** power for name, power in each),
+            start=registry.Unit(""),
+        )
         for each in (unit, wanted)
     )
     quantity = registry.Quantity(value, first)
-    energy, mole, wave = (registry.Unit(u).dimensionality for u in ("J", "J/mol", "1/m"))
+    energy, mole, wave = (
+        registry.Unit(u).dimensionality for u in ("J", "J/mol", "1/m")
+    )
     factor = {
         (mole, energy): "1/avogadro_constant",
         (energy, mole): "avogadro_constant",

@@ -24,8 +24,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 def docstring(found: Any) -> str:
     """The docstring as ``help`` shows it; of a class only its own."""
     try:
-        text = inspect.cleandoc(found.__doc__ or "") if isinstance(found, type) else (
-            inspect.getdoc(found) or "")  # fmt: skip
+        text = (
+            inspect.cleandoc(found.__doc__ or "")
+            if isinstance(found, type)
+            else (inspect.getdoc(found) or "")
+        )
     except Exception:  # noqa: BLE001 -- a property of a library may raise anything
         return ""
     text = text if isinstance(text, str) else ""
@@ -42,14 +45,22 @@ def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> str:
     try:
         known = inspect.signature(found)
         parameters = list(known.parameters.values())
-        if drop and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        if (
+            drop
+            and parameters
+            and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL
+        ):
             del parameters[0]
         shown = [
             p.replace(annotation=_hint(p.annotation), default=_default(p.default))
             for p in parameters
         ]
-        result = known.empty if isinstance(found, type) else _hint(known.return_annotation)
-        text = str(known.replace(parameters=shown, return_annotation=result))[:SIGNATURE]
+        result = (
+            known.empty if isinstance(found, type) else _hint(known.return_annotation)
+        )
+        text = str(known.replace(parameters=shown, return_annotation=result))[
+            :SIGNATURE
+        ]
     except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
         return ""
     return re.sub(r"\bSelf\b", receiver, text)
@@ -123,7 +134,9 @@ def _classes(hint: Any, scope: dict[str, Any]) -> Iterator[str]:
         yield path_of(hint)
 
 
-def member(path: str, kind: str, sign: str, text: str, origin: str = "") -> dict[str, str]:
+def member(
+    path: str, kind: str, sign: str, text: str, origin: str = ""
+) -> dict[str, str]:
     """One row of a member list; ``text`` is its docstring."""
     return {
         "name": path.rpartition(".")[2],
@@ -142,7 +155,10 @@ def is_function(found: Any) -> bool:
     kinds = {"cython_function_or_method", "_lru_cache_wrapper", "partial"}
     if inspect.isroutine(found) or type(found).__name__ in kinds:
         return True
-    return callable(found) and inspect.getattr_static(found, "__wrapped__", None) is not None
+    return (
+        callable(found)
+        and inspect.getattr_static(found, "__wrapped__", None) is not None
+    )
 
 
 def getter_of(raw: Any) -> Any | None:
@@ -153,8 +169,14 @@ def getter_of(raw: Any) -> Any | None:
         return raw.func
     lazy = hasattr(type(raw), "__get__") and not is_function(raw)
     if lazy and not isinstance(raw, classmethod | staticmethod):
-        function = next((vars(raw)[n] for n in ("fget", "func", "_func")
-                         if hasattr(raw, "__dict__") and n in vars(raw)), None)  # fmt: skip
+        function = next(
+            (
+                vars(raw)[n]
+                for n in ("fget", "func", "_func")
+                if hasattr(raw, "__dict__") and n in vars(raw)
+            ),
+            None,
+        )
         return function if is_function(function) else None
     return None
 
@@ -164,7 +186,10 @@ def owners(cls: type) -> Iterator[tuple[str, type]]:
     order = {base: position for position, base in enumerate(cls.__mro__)}
     found = []
     # an enumeration does not list its methods
-    for name in {*names_of(cls), *(name for base in cls.__mro__ for name in vars(base))}:
+    for name in {
+        *names_of(cls),
+        *(name for base in cls.__mro__ for name in vars(base)),
+    }:
         owner = next((base for base in cls.__mro__ if name in vars(base)), cls)
         if not name.startswith("_") and owner is not object:
             line = first_line(vars(owner).get(name))
@@ -179,18 +204,26 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
     for base in bases:
         hints = vars(base).get("__annotations__", {})
         hints = hints if isinstance(hints, dict) else {}
-        values = {n: v for n, v in vars(base).items() if not hasattr(type(v), "__get__")}
+        values = {
+            n: v for n, v in vars(base).items() if not hasattr(type(v), "__get__")
+        }
         texts = {name: annotation_text(hint) for name, hint in hints.items()}
         for name, value in values.items():
             texts.setdefault(name, "" if value is None else type(value).__name__)
-        for name in re.findall(r"\bself\.([A-Za-z]\w*)\s*(?::[^=\n]+)?=[^=]", class_text(base)[1]):
+        for name in re.findall(
+            r"\bself\.([A-Za-z]\w*)\s*(?::[^=\n]+)?=[^=]", class_text(base)[1]
+        ):
             texts.setdefault(name, "")
         origin = "" if base is cls else base.__name__
         for name, text in texts.items():
-            constant = isinstance(values.get(name), type) or is_function(values.get(name))
+            constant = isinstance(values.get(name), type) or is_function(
+                values.get(name)
+            )
             if not str(name).startswith("_") and name not in found and not constant:
                 sign = text and f"-> {text}"
-                found[name] = member(f"{path_of(base)}.{name}", "attribute", sign, "", origin)
+                found[name] = member(
+                    f"{path_of(base)}.{name}", "attribute", sign, "", origin
+                )
     return list(found.values())
 
 

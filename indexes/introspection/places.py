@@ -21,7 +21,9 @@ def function_lines(function: Any) -> list[int]:
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType):
         return [0, 0]
-    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    last = max(
+        (line for _, _, line in code.co_lines() if line), default=code.co_firstlineno
+    )
     return [code.co_firstlineno, last]
 
 
@@ -39,7 +41,9 @@ def _class_text(module: str, name: str) -> tuple[int, str]:
         if match := head.match(line):
             after = re.compile(rf"[ \t]{{0,{len(match[1])}}}[^\s#)\]}}]")
             rest = lines[start + 1 :]
-            end = next((i for i, text in enumerate(rest) if after.match(text)), len(rest))
+            end = next(
+                (i for i, text in enumerate(rest) if after.match(text)), len(rest)
+            )
             return start + 1, line + "".join(rest[:end])
     return 0, ""
 
@@ -55,7 +59,11 @@ def reachable(module: str, qualname: str) -> Any | None:
     found: Any = sys.modules.get(module)
     for part in qualname.split("."):
         found = inspect.getattr_static(found, part, None)
-        found = getattr(found, "__func__", found) if isinstance(found, staticmethod) else found
+        found = (
+            getattr(found, "__func__", found)
+            if isinstance(found, staticmethod)
+            else found
+        )
     return found
 
 
@@ -72,7 +80,11 @@ def distribution(module: str) -> tuple[str, str, str]:
     version = importlib.metadata.version(name) if name else ""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
-    return name or top, version, file.removeprefix(f"{max(roots, key=len)}/") if roots else ""
+    return (
+        name or top,
+        version,
+        file.removeprefix(f"{max(roots, key=len)}/") if roots else "",
+    )
 
 
 @functools.lru_cache(maxsize=1)

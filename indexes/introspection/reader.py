@@ -44,7 +44,9 @@ from .places import (
 IMPORT_SECONDS = 60
 
 
-def pages(modules: list[str], packages: list[str], path: str | None) -> list[dict[str, Any]]:
+def pages(
+    modules: list[str], packages: list[str], path: str | None
+) -> list[dict[str, Any]]:
     """One page per module: its symbols, or why it cannot be imported.
 
     Parameters
@@ -150,7 +152,11 @@ class Reader:
         module, name = value_of(found, "__module__"), value_of(found, "__qualname__")
         if module == self.module.__name__ and name == attribute:
             return here
-        if isinstance(module, str) and isinstance(name, str) and reachable(module, name) is found:
+        if (
+            isinstance(module, str)
+            and isinstance(name, str)
+            and reachable(module, name) is found
+        ):
             return f"{module}.{name}"
         # made at run time, or by a decorator that hides where: it belongs where it is bound
         return None if attribute in self._imports else here
@@ -161,7 +167,9 @@ class Reader:
         with contextlib.suppress(SyntaxError, ValueError):
             tree = ast.parse("".join(lines_of(self.module.__name__)))
             nodes = (
-                node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+                node
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Import | ast.ImportFrom)
             )
             return {item.asname or item.name for node in nodes for item in node.names}
         return set()
@@ -186,7 +194,9 @@ class Reader:
             elif isinstance(raw, type):
                 if owner is cls and path_of(raw) == path:
                     members.append(self._class(path, raw))
-            elif getter_of(raw) is not None or is_function(getattr(raw, "__func__", raw)):
+            elif getter_of(raw) is not None or is_function(
+                getattr(raw, "__func__", raw)
+            ):
                 members.append(self._function(path, raw, cls, owner))
         known = {member["name"] for member in members}
         bases = [base for base in cls.__mro__ if base is cls or self._ours(base)]
@@ -232,7 +242,9 @@ class Reader:
         else:
             if isinstance(raw, classmethod | staticmethod):
                 kind = "classmethod" if isinstance(raw, classmethod) else "staticmethod"
-            sign = signature(function, drop=kind in {"method", "classmethod"}, receiver=receiver)
+            sign = signature(
+                function, drop=kind in {"method", "classmethod"}, receiver=receiver
+            )
         text = docstring(function)
         if owner is cls:
             modifiers = {

@@ -90,17 +90,26 @@ class Command(Generic[Options]):
         given = list(sys.argv[1:] if arguments is None else arguments)
         if asks_help(given):
             return tell(self.help())
-        return guarded(lambda: self.action(read_options(given, self.options)), self.errors)
+        return guarded(
+            lambda: self.action(read_options(given, self.options)), self.errors
+        )
 
     def help(self) -> str:
         """What ``--help`` shows."""
         fields = self.options.model_fields
-        names = {n: n.upper() if _word(field) else field.alias or n for n, field in fields.items()}
-        words = [f"{names[n]}{' ...' * _many(f)}" for n, f in fields.items() if _word(f)]
+        names = {
+            n: n.upper() if _word(field) else field.alias or n
+            for n, field in fields.items()
+        }
+        words = [
+            f"{names[n]}{' ...' * _many(f)}" for n, f in fields.items() if _word(f)
+        ]
         named = ["key=value ..."] if len(words) < len(fields) else []
         usage = " ".join([f"usage: {self.program}", *words, *named])
         width = max(map(len, fields), default=0)
-        lines = [f"  {names[n]:{width}}  {_about(field)}" for n, field in fields.items()]
+        lines = [
+            f"  {names[n]:{width}}  {_about(field)}" for n, field in fields.items()
+        ]
         return "\n".join([self.description.strip(), "", usage, "", *lines])
 
 
@@ -119,7 +128,9 @@ def run_one_of(
         return tell(
             f"{description.strip()}\n\nusage: {program} COMMAND ...   ({listed}; each has --help)"
         )
-    said = f"no command {given[0]!r}; there are" if given else f"{program} needs a command"
+    said = (
+        f"no command {given[0]!r}; there are" if given else f"{program} needs a command"
+    )
     return refuse(f"{said}: {listed}")
 
 
@@ -132,7 +143,9 @@ def guarded(
     with _terminable() as ended:
         try:
             done = action()
-            code = done if isinstance(done, int) else asyncio.run(cancelled_by_term(done))
+            code = (
+                done if isinstance(done, int) else asyncio.run(cancelled_by_term(done))
+            )
             sys.stdout.flush()
         except BrokenPipeError:
             return _unread()
@@ -143,8 +156,12 @@ def guarded(
                 raise
             return refuse(_first(group))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            how, code = ("Terminated", TERMINATED) if ended else ("Interrupted", INTERRUPTED)
-            sys.stderr.write(f"\n{how}. What is finished is kept; the same command resumes.\n")
+            how, code = (
+                ("Terminated", TERMINATED) if ended else ("Interrupted", INTERRUPTED)
+            )
+            sys.stderr.write(
+                f"\n{how}. What is finished is kept; the same command resumes.\n"
+            )
     return code
 
 
@@ -159,7 +176,9 @@ async def cancelled_by_term(work: Coroutine[Any, Any, Done]) -> Done:
     """
     task = asyncio.current_task()
     assert task is not None
-    _running.append(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+    _running.append(
+        partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
+    )
     try:
         return await work
     finally:
@@ -265,10 +284,17 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
                 given[words.pop(0)] = argument
         else:
             raise UsageError(f"{argument!r}: write key=value; keys: {', '.join(keys)}")
-    groups = {name: f.default for name, f in keys.items() if isinstance(f.default, Group)}
+    groups = {
+        name: f.default for name, f in keys.items() if isinstance(f.default, Group)
+    }
     tree: dict[str, Any] = {}
-    for key, text in pairs(typed).items():  # what a group is called has an empty key in it
-        place(tree, *((f"{key}.", text) if key in groups else (key, read_value(key, text))))
+    for key, text in pairs(
+        typed
+    ).items():  # what a group is called has an empty key in it
+        place(
+            tree,
+            *((f"{key}.", text) if key in groups else (key, read_value(key, text))),
+        )
     for name in groups.keys() & tree.keys():
         tree[name] = Group(str(tree[name].pop("", groups[name].name)), tree[name])
     try:
@@ -280,7 +306,9 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
 def _is_pair(argument: str, words: Sequence[str]) -> bool:
     """Whether it is ``key=value``; a sentence with an equals sign and ``ase==3.23.0`` are words."""
     key, equals, value = argument.partition("=")
-    return bool(equals) and (not words or not (value[:1] == "=" or set(key) & set(" \t\n/")))
+    return bool(equals) and (
+        not words or not (value[:1] == "=" or set(key) & set(" \t\n/"))
+    )
 
 
 def _word(field: FieldInfo) -> bool:

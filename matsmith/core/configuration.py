@@ -24,7 +24,9 @@ from matsmith.core.errors import UsageError
 _HERE = Path(__file__).resolve().parents[1]
 #: In a wheel everything lies below ``matsmith``, in a checkout beside it.
 CONF = next(
-    folder for folder in (_HERE / "_packages" / "conf", _HERE.parent / "conf") if folder.is_dir()
+    folder
+    for folder in (_HERE / "_packages" / "conf", _HERE.parent / "conf")
+    if folder.is_dir()
 )
 #: Groups whose choices other distributions can add, by their group of entry points.
 PLUGINS = {
@@ -68,10 +70,14 @@ class Conf:
     def groups(self) -> dict[str, list[str]]:
         """Each group and its choices."""
         found: dict[str, set[str]] = {}
-        for path in (path for folder in self.folders for path in folder.glob("*/*.yaml")):
+        for path in (
+            path for folder in self.folders for path in folder.glob("*/*.yaml")
+        ):
             found.setdefault(path.parent.name, set()).add(path.stem)
         for group, plugins in PLUGINS.items():
-            found.setdefault(group, set()).update(p.name for p in entry_points(group=plugins))
+            found.setdefault(group, set()).update(
+                p.name for p in entry_points(group=plugins)
+            )
         return {group: sorted(choices) for group, choices in sorted(found.items())}
 
     def read(self, group: str, choice: str) -> dict[str, Any]:
@@ -84,9 +90,14 @@ class Conf:
             plugins = {p.name: p.value for p in entry_points(group=PLUGINS[group])}
             target = plugins.get(choice, choice)
             if _CLASS.fullmatch(target):
-                name = choice if choice in plugins else choice.rpartition(":")[2].lower()
+                name = (
+                    choice if choice in plugins else choice.rpartition(":")[2].lower()
+                )
                 own = {"source": "class", "path": target}
-                return {**(own if group == "retrieval" else {"_target_": target}), "name": name}
+                return {
+                    **(own if group == "retrieval" else {"_target_": target}),
+                    "name": name,
+                }
         known = ", ".join(self.groups().get(group, []))
         raise UsageError(f"{group}={choice}: no such choice; choose from {known}")
 
@@ -100,7 +111,9 @@ class Conf:
 
     def root(self, name: str) -> tuple[dict[str, Any], dict[str, str]]:
         """``NAME.yaml`` without its defaults, and its choices by group."""
-        plain = load(next(f for f in (d / f"{name}.yaml" for d in self.folders) if f.is_file()))
+        plain = load(
+            next(f for f in (d / f"{name}.yaml" for d in self.folders) if f.is_file())
+        )
         choices = plain.pop(DEFAULTS)
         return plain, {str(group): str(choice) for group, choice in choices.items()}
 
@@ -115,7 +128,9 @@ class Conf:
         for group in sorted(chosen, key=lambda group: group != "benchmark"):
             contents[group] = self.read(group, str(implied.pop(group, chosen[group])))
             brought = contents[group].pop(DEFAULTS, {})
-            implied |= {key: value for key, value in brought.items() if key not in given}
+            implied |= {
+                key: value for key, value in brought.items() if key not in given
+            }
         values: dict[str, Any] = {}
         for key, value in implied.items():
             place(values, key, value)
@@ -128,7 +143,9 @@ class Conf:
 def load(path: Path) -> dict[str, Any]:
     """A file of a configuration: a mapping in YAML."""
     read_yaml(path)
-    content = OmegaConf.to_container(OmegaConf.load(path))  # with its reading of numbers
+    content = OmegaConf.to_container(
+        OmegaConf.load(path)
+    )  # with its reading of numbers
     if not isinstance(content, dict):
         raise UsageError(f"{path}: is not a mapping")
     return {str(key): value for key, value in content.items()}
@@ -150,7 +167,9 @@ def read_value(key: str, text: str) -> Any:
     if not text:
         return ""
     try:
-        return OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))["value"]  # type: ignore[index,call-overload]
+        parsed = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
+        assert isinstance(parsed, dict)
+        return parsed["value"]
     except (OmegaConfBaseException, YAMLError) as error:
         raise UsageError(
             f"{key}={text}: cannot be read as KEY=VALUE; put quotes around values with special "
@@ -186,7 +205,9 @@ def expand(given: Mapping[str, str], *, several: bool) -> Iterator[dict[str, str
     lists = {key: split(text) for key, text in given.items()}
     for key, values in lists.items():
         if len(values) > 1 and not several:
-            raise UsageError(f"{key}={given[key]}: several values; add -m to run each of them")
+            raise UsageError(
+                f"{key}={given[key]}: several values; add -m to run each of them"
+            )
     for combination in itertools.product(*lists.values()):
         yield dict(zip(lists, combination, strict=True))
 
@@ -232,7 +253,9 @@ def read_yaml(path: Path) -> Any:
         line = mark.line + 1 if mark else 1
         raise UsageError(f"{path}:{line}: {error.problem}") from error
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
+        raise UsageError(
+            f"{path}: cannot be read ({' '.join(str(error).split())})"
+        ) from error
 
 
 def check_text(path: Path, text: str) -> None:
@@ -243,6 +266,10 @@ def check_text(path: Path, text: str) -> None:
         level -= isinstance(event, yaml.CollectionEndEvent)
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
-            raise UsageError(f"{path}:{line}: has an alias (*{event.anchor}); write it out")
+            raise UsageError(
+                f"{path}:{line}: has an alias (*{event.anchor}); write it out"
+            )
         if level > MOST_LEVELS:
-            raise UsageError(f"{path}:{line}: is nested deeper than {MOST_LEVELS} levels")
+            raise UsageError(
+                f"{path}:{line}: is nested deeper than {MOST_LEVELS} levels"
+            )

@@ -18,7 +18,9 @@ PASSING = frozenset({408, 409, 429})
 Read = TypeVar("Read")
 
 
-async def tried(send: Callable[[], Awaitable[Read]], retries: int, seconds: float) -> Read:
+async def tried(
+    send: Callable[[], Awaitable[Read]], retries: int, seconds: float
+) -> Read:
     """What ``send`` returns, at most ``seconds`` each time, after ``retries`` passing failures."""
     for number in range(retries + 1):
         wait = 0.0
@@ -32,7 +34,9 @@ async def tried(send: Callable[[], Awaitable[Read]], retries: int, seconds: floa
         except OSError as error:
             if number == retries:
                 late = isinstance(error, TimeoutError)
-                raise EndpointError(f"no reply in {seconds:g} s" if late else str(error)) from error
+                raise EndpointError(
+                    f"no reply in {seconds:g} s" if late else str(error)
+                ) from error
         await asyncio.sleep(wait or min(FIRST_PAUSE * 2**number, LONGEST_PAUSE))
     raise AssertionError("unreachable: the last try returns or raises")
 
@@ -56,13 +60,20 @@ class Endpoint:
 
         from matsmith.core.http import BoundedClient  # noqa: PLC0415
 
-        if self._client is None:  # in the event loop that asks; `tried` limits time and tries
+        if (
+            self._client is None
+        ):  # in the event loop that asks; `tried` limits time and tries
             self._client = openai.AsyncOpenAI(
-                base_url=self.url, api_key=self._key, max_retries=0, timeout=None,
+                base_url=self.url,
+                api_key=self._key,
+                max_retries=0,
+                timeout=None,
                 http_client=BoundedClient(),
-            )  # fmt: skip
+            )
         try:
-            answer = await self._client.post(self._path, cast_to=Response, body=dict(body))
+            answer = await self._client.post(
+                self._path, cast_to=Response, body=dict(body)
+            )
         except openai.APIStatusError as error:
             raise _refusal(error.response) from error
         except openai.APIConnectionError as error:
@@ -90,10 +101,16 @@ def _refusal(response: Any) -> EndpointError:
     status, headers = response.status_code, response.headers
     said = " ".join(f"status {status}: {_text(response)[:4000]}".split())
     if response.has_redirect_location:
-        said += f" (it redirects to {headers['location'][:200]}; set that address instead)"
+        said += (
+            f" (it redirects to {headers['location'][:200]}; set that address instead)"
+        )
     try:
         wait = max(0.0, float(headers.get("retry-after", 0)))
     except ValueError:  # a date
         wait = 0.0
-    passing = status >= 500 or status in PASSING or headers.get("x-should-retry") == "true"
-    return EndpointError(said, status, passing=passing and wait <= LONGEST_WAIT, wait=wait)
+    passing = (
+        status >= 500 or status in PASSING or headers.get("x-should-retry") == "true"
+    )
+    return EndpointError(
+        said, status, passing=passing and wait <= LONGEST_WAIT, wait=wait
+    )

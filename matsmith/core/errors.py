@@ -19,7 +19,12 @@ class EndpointError(Exception):
     """
 
     def __init__(
-        self, said: str, status: int | None = None, *, passing: bool = False, wait: float = 0.0
+        self,
+        said: str,
+        status: int | None = None,
+        *,
+        passing: bool = False,
+        wait: float = 0.0,
     ) -> None:
         super().__init__(said)
         self.status, self.passing, self.wait = status, passing, wait

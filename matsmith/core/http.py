@@ -32,8 +32,12 @@ class BoundedClient(AsyncClient):
             content = await _content(response)
         finally:
             await response.aclose()
-        headers = {name: response.headers[name] for name in _READ if name in response.headers}
-        return Response(response.status_code, headers=headers, content=content, request=request)
+        headers = {
+            name: response.headers[name] for name in _READ if name in response.headers
+        }
+        return Response(
+            response.status_code, headers=headers, content=content, request=request
+        )
 
 
 async def _content(response: Response) -> bytes:
@@ -46,7 +50,9 @@ async def _content(response: Response) -> bytes:
     try:
         async for part in response.aiter_raw():
             left = MOST + 1 - len(content)
-            content += part[:left] if inflate is None else inflate.decompress(part, left)
+            content += (
+                part[:left] if inflate is None else inflate.decompress(part, left)
+            )
             if len(content) > MOST:
                 raise EndpointError(f"the response has more than {MOST >> 20} MB")
     except zlib.error as error:

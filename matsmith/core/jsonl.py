@@ -44,7 +44,9 @@ class JsonLines:
 
         When it cannot be written (`ActionableError`), the file is as it was before.
         """
-        line = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", self._halves)
+        line = json.dumps(value, ensure_ascii=False, default=str).encode(
+            "utf-8", self._halves
+        )
         rest = memoryview(line + b"\n")
         with self._alone():
             end = self._file.seek(0, os.SEEK_END)

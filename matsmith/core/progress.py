@@ -32,7 +32,9 @@ class Progressing:
 class _Bar(Progressing):
     def __init__(self, progress: Progress, label: str, total: int, done: int) -> None:
         self._progress = progress
-        self._task = progress.add_task(escape(label), total=total, completed=done, note="")
+        self._task = progress.add_task(
+            escape(label), total=total, completed=done, note=""
+        )
 
     def advance(self, count: int = 1, note: str = "") -> None:
         self._progress.update(self._task, advance=count, note=escape(note))
@@ -50,11 +52,16 @@ class _Lines(Progressing):
         if self._done != self._total and now - self._shown < LINE_EVERY:
             return
         self._shown = now
-        parts = [f"{self._label}: {self._done}/{self._total}", *([note] if note else [])]
+        parts = [
+            f"{self._label}: {self._done}/{self._total}",
+            *([note] if note else []),
+        ]
         if self._done > self._first:
             each = (now - self._started) / (self._done - self._first)
             parts.append(f"about {each * (self._total - self._done):.0f} s left")
-        self._console.print(", ".join(parts), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(
+            ", ".join(parts), markup=False, highlight=False, soft_wrap=True
+        )
 
 
 @contextmanager
@@ -76,15 +83,28 @@ def meter(
         return
     text = TextColumn("{task.description}"), TextColumn("{task.fields[note]}")
     times = TimeElapsedColumn(), TimeRemainingColumn()
-    columns = SpinnerColumn(), text[0], BarColumn(), MofNCompleteColumn(), *times, text[1]
+    columns = (
+        SpinnerColumn(),
+        text[0],
+        BarColumn(),
+        MofNCompleteColumn(),
+        *times,
+        text[1],
+    )
     with Progress(*columns, console=console) as progress:
         yield _Bar(progress, label, total, done)
 
 
 @contextmanager
-def saying(label: str, console: Console | None = None) -> Iterator[Callable[[str], None]]:
+def saying(
+    label: str, console: Console | None = None
+) -> Iterator[Callable[[str], None]]:
     """A line on stderr or on ``console`` that says what is being done, and for how long."""
-    columns = SpinnerColumn(), TextColumn("[dim]{task.description}[/dim]"), TimeElapsedColumn()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("[dim]{task.description}[/dim]"),
+        TimeElapsedColumn(),
+    )
     console = console or Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(escape(label), total=None)

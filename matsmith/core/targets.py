@@ -41,7 +41,9 @@ def parameters(target: Any, injected: int = 0) -> dict[str, inspect.Parameter]:
     return {name: parameter for name, parameter in found if parameter.kind not in kinds}
 
 
-def checked(key: str, target: Any, given: Mapping[str, Any], injected: int = 0) -> dict[str, Any]:
+def checked(
+    key: str, target: Any, given: Mapping[str, Any], injected: int = 0
+) -> dict[str, Any]:
     """The values of the parameters of ``target``: ``given``, else their defaults.
 
     All are there, so that another default is another configuration. What it does not have, lacks,
@@ -50,7 +52,9 @@ def checked(key: str, target: Any, given: Mapping[str, Any], injected: int = 0) 
     declared = parameters(target, injected)
     for name in given:
         if name not in declared:
-            raise UsageError(unknown_key(f"{key}.{name}", [f"{key}.{p}" for p in declared]))
+            raise UsageError(
+                unknown_key(f"{key}.{name}", [f"{key}.{p}" for p in declared])
+            )
     plain = inspect.isclass(target) and not dataclasses.is_dataclass(target)
     source = target.__init__ if plain else target
     hints = typing.get_type_hints(source, include_extras=True)
@@ -68,7 +72,9 @@ def checked(key: str, target: Any, given: Mapping[str, Any], injected: int = 0) 
     except ValidationError as error:
         raise UsageError(describe(error, checker, prefix=f"{key}.")) from error
     # not what a factory makes
-    written = {n: p.default for n, p in declared.items() if isinstance(p.default, _WRITTEN)}
+    written = {
+        n: p.default for n, p in declared.items() if isinstance(p.default, _WRITTEN)
+    }
     return {**written, **given}
 
 

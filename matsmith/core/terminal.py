@@ -26,9 +26,14 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _STYLES = {
-    "comment": "italic bright_black", "string": "green", "number": "cyan", "keyword": "bold blue",
-    "function": "bold", "class": "bold", "decorator": "magenta",
-}  # fmt: skip
+    "comment": "italic bright_black",
+    "string": "green",
+    "number": "cyan",
+    "keyword": "bold blue",
+    "function": "bold",
+    "class": "bold",
+    "decorator": "magenta",
+}
 
 
 def printable(text: object) -> str:
@@ -43,7 +48,9 @@ def printable(text: object) -> str:
 
 def _visible(match: re.Match[str]) -> str:
     sign = match[0]
-    if sign.isprintable() or unicodedata.category(sign) == "Zs":  # other widths of a space
+    if (
+        sign.isprintable() or unicodedata.category(sign) == "Zs"
+    ):  # other widths of a space
         return sign
     return sign.encode("unicode_escape").decode("ascii")
 

@@ -21,10 +21,15 @@ calcium = PeriodicSite("Ca", rocksalt[0].frac_coords, rocksalt.lattice)
 assert Substitution(rocksalt, calcium).name
 assert StructureMatcher().fit(rocksalt, rocksalt)
 assert rocksalt.get_neighbors(rocksalt[0], 3.0)
-assert Structure.from_str(rocksalt.to(fmt="cif"), fmt="cif").composition == rocksalt.composition
+assert (
+    Structure.from_str(rocksalt.to(fmt="cif"), fmt="cif").composition
+    == rocksalt.composition
+)
 assert Species("Fe", 2).ionic_radius
 assert np.linalg.inv(rocksalt.lattice.matrix).shape == (3, 3)
 XRDCalculator().get_pattern(rocksalt)
 recombination = sys.modules.get("pymatgen.analysis.defects.recombination")
-if recombination is not None:  # compiles for seconds at its first call, wherever that is
+if (
+    recombination is not None
+):  # compiles for seconds at its first call, wherever that is
     recombination.analytic_overlap_NM(1.0, 0.1, 0.2, 1, 1)

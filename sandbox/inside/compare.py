@@ -39,7 +39,18 @@ MAX_DEPTH = 10
 MAX_ITEMS = 1000  # of one container that are compared
 
 _TOKEN = re.compile(r"\.\.\.|[a-z_][\w.]*|[\[\],|]|[^\s`*'\"(]")
-_PLAIN = ("bool", "int", "float", "complex", "str", "list", "dict", "tuple", "set", "none")
+_PLAIN = (
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "str",
+    "list",
+    "dict",
+    "tuple",
+    "set",
+    "none",
+)
 _KINDS = {
     **{name: name for name in _PLAIN},
     **dict.fromkeys(("ndarray", "np.ndarray", "numpy.ndarray", "sequence"), "list"),
@@ -87,7 +98,10 @@ def verify(wanted: Sequence[Mapping[str, Any]], payload: str) -> dict[str, list[
             fault = judge(prop, gold, answers)
         except _INCOMPARABLE as error:
             fault = f"cannot be compared ({type(error).__name__})"
-        verdicts[prop["name"]] = [fault is None, (fault or "")[:REASON]]  # it may quote the answer
+        verdicts[prop["name"]] = [
+            fault is None,
+            (fault or "")[:REASON],
+        ]  # it may quote the answer
     return verdicts
 
 
@@ -139,8 +153,12 @@ def differ(gold: Any, answer: Any, rule: Rule) -> str | None:
 
 def _data(value: Any) -> tuple[bool, Any]:
     if isinstance(value, Element | Species | EnumMember):
-        return True, list(vars(value).values())[-1]  # symbol, text, or the member's value
-    if isinstance(value, Msonable):  # the version of the library is no part of the value
+        return True, list(vars(value).values())[
+            -1
+        ]  # symbol, text, or the member's value
+    if isinstance(
+        value, Msonable
+    ):  # the version of the library is no part of the value
         fields = value.fields.items()
         return True, {key: item for key, item in fields if key != "@version"}
     if isinstance(value, bytes):
@@ -209,7 +227,9 @@ def _differ_members(gold: Any, answer: Any, rule: Rule) -> str | None:
 
 
 def _find(wanted: Any, items: Sequence[Any], rule: Rule) -> int | None:
-    found = (index for index, item in enumerate(items) if differ(wanted, item, rule) is None)
+    found = (
+        index for index, item in enumerate(items) if differ(wanted, item, rule) is None
+    )
     return next(found, None)
 
 
@@ -222,7 +242,11 @@ def show(value: Any) -> str:
     value = plain(value)
     if isinstance(value, list | tuple | Mapping | set | frozenset | Members):
         text = f"{class_name(value)} of {len(value)}"
-    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+    elif (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and value.bit_length() > 200
+    ):
         text = f"an int of {value.bit_length()} bits"
     elif value is None or isinstance(value, bool | int | float | complex | str):
         text = repr(value)
@@ -261,7 +285,11 @@ class Misfit(NamedTuple):
     length: bool = False
 
     def __str__(self) -> str:
-        found = f"has {len(self.value)} items" if self.length else f"is {kind_of(self.value)}"
+        found = (
+            f"has {len(self.value)} items"
+            if self.length
+            else f"is {kind_of(self.value)}"
+        )
         return f"{self.place} {found}".strip()
 
 
@@ -319,7 +347,9 @@ def _contents(tokens: list[str], kind: str, depth: int) -> tuple[Format, ...]:
         one = _one(tokens, depth + 1)
         return () if one is ANY else (one,)
     inner = _parameters(tokens, depth)
-    return inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
+    return (
+        inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
+    )
 
 
 def _parameters(tokens: list[str], depth: int) -> tuple[Format, ...]:

@@ -25,39 +25,56 @@ _LETTERS = {*_GREEK, *(n.title() for n in _GREEK), "hbar", "ell", "nabla", "part
 #: Two ways to write one letter, unless a formula has both.
 _VARIANTS = ("epsilon", "theta", "phi", "rho", "sigma", "kappa", "pi")
 _CIRCLE = tuple(f"{name}{h}" for name in ("sin", "cos", "tan") for h in ("h", ""))
-_NAMES = {name: name for name in (*_CIRCLE, "exp", "sqrt")} | {"ln": "log", "log": "log10"}
+_NAMES = {name: name for name in (*_CIRCLE, "exp", "sqrt")} | {
+    "ln": "log",
+    "log": "log10",
+}
 _NAMES |= {f"{arc}{name}": f"a{name}" for name in _CIRCLE for arc in ("arc", "a")}
 _NAMES |= {"lg": "log10"}
 _FONTS = "mathrm|mathbf|mathit|boldsymbol|operatorname|text(?:rm|bf|it)?"
 _MARKS = "bar|hat|vec|overline|tilde|dot|mathcal"
 #: One after the other: what it looks like, what it means.
-_DRESS = [(re.compile(pattern), plain) for pattern, plain in (
-    (r"\$|&|\\[()\[\]]|\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits)(?![a-zA-Z])", " "),
-    (r"\\[,;:!> ]|~", " "),
-    (r"\\(?:times|cdot|ast)(?![a-zA-Z])|[\u00d7\u00b7\u22c5\u2219]", " * "),
-    (r"\\div(?![a-zA-Z])|\u00f7", " / "),
-    (r"[\u2010-\u2015\u2212]", "-"),
-    (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
-    (r"\*\*", "^"), (r"\\\{", "("), (r"\\\}", ")"),
-    (rf"\\(?:{_FONTS})\s*\{{\s*(exp|ln|log|sin|cos|tan|e(?=\s*\}}\s*\^))\s*\}}", r" \1 "),
-    (r"\\?\b(sin|cos|tan)h?\s*\^\s*\{?-1\}?(?!\d)", r" arc\1 "),
-    (r"\\?log\s*_\s*(?:10|\{\s*10\s*\})(?!\d)", " log "),
-    (r"\\?log\s*_\s*(?:2|\{\s*2\s*\})(?!\d)", " (1/log(2)) log "),
-    (rf"\\(?:{_FONTS})\s*\{{([^{{}}]*)\}}", "\ue000\\1\ue001"),
-    (rf"\\({_MARKS})\s*\{{?(\\?[A-Za-z]+)\}}?", "\ue000\\1 \\2\ue001"),
-    (r"\s*_\s*", "_"),
-)]  # fmt: skip
+_DRESS = [
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (
+            r"\$|&|\\[()\[\]]|\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits)(?![a-zA-Z])",
+            " ",
+        ),
+        (r"\\[,;:!> ]|~", " "),
+        (r"\\(?:times|cdot|ast)(?![a-zA-Z])|[\u00d7\u00b7\u22c5\u2219]", " * "),
+        (r"\\div(?![a-zA-Z])|\u00f7", " / "),
+        (r"[\u2010-\u2015\u2212]", "-"),
+        (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
+        (r"\*\*", "^"),
+        (r"\\\{", "("),
+        (r"\\\}", ")"),
+        (
+            rf"\\(?:{_FONTS})\s*\{{\s*(exp|ln|log|sin|cos|tan|e(?=\s*\}}\s*\^))\s*\}}",
+            r" \1 ",
+        ),
+        (r"\\?\b(sin|cos|tan)h?\s*\^\s*\{?-1\}?(?!\d)", r" arc\1 "),
+        (r"\\?log\s*_\s*(?:10|\{\s*10\s*\})(?!\d)", " log "),
+        (r"\\?log\s*_\s*(?:2|\{\s*2\s*\})(?!\d)", " (1/log(2)) log "),
+        (rf"\\(?:{_FONTS})\s*\{{([^{{}}]*)\}}", "\ue000\\1\ue001"),
+        (rf"\\({_MARKS})\s*\{{?(\\?[A-Za-z]+)\}}?", "\ue000\\1 \\2\ue001"),
+        (r"\s*_\s*", "_"),
+    )
+]
 _SYMBOL = re.compile(
     rf"(?P<function>\\?(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))}))(?![a-zA-Z]*_)"
     r"|(?P<frac>\\frac)|(?P<base>\ue000[^\ue000\ue001]*\ue001|\\[a-zA-Z]+|[a-zA-Z])(?P<prime>'*)"
     r"(?:_(?P<index>\{[^{}]*\}|\ue000[^\ue000\ue001]*\ue001|\\[a-zA-Z]+|[a-zA-Z0-9]))?"
 )
-_GROUPS = [(re.compile(pattern), plain) for pattern, plain in (
-    (r"\\frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))", r"((\1\2)/(\3\4))"),
-    (r"\bsqrt\s*\[([^\[\]]*)\]\s*\{([^{}]*)\}", r"((\2)^(1/(\1)))"),
-    (r"\bsqrt\s*\{([^{}]*)\}", r"sqrt(\1)"),
-    (r"\^\s*\{([^{}]*)\}", r"^(\1)"),
-)]  # fmt: skip
+_GROUPS = [
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (r"\\frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))", r"((\1\2)/(\3\4))"),
+        (r"\bsqrt\s*\[([^\[\]]*)\]\s*\{([^{}]*)\}", r"((\2)^(1/(\1)))"),
+        (r"\bsqrt\s*\{([^{}]*)\}", r"sqrt(\1)"),
+        (r"\^\s*\{([^{}]*)\}", r"^(\1)"),
+    )
+]
 _GROUP = re.compile(r"\{([^{}]*)\}")
 _KNOWN = sorted({*_NAMES.values(), "Abs", "E", "pi"}, key=len, reverse=True)
 _FACTOR = r"(?:\d+(?:\.\d+)?|s\d+|pi)"
@@ -66,8 +83,12 @@ _BARE = re.compile(
     rf"\b((?:a?(?:sin|cos|tan)h?|log|log10|exp))\s+({_FACTOR}(?:\s*\*\*\s*(?:\d+|\([^()]*\)))?"
     rf"(?:\s+{_FACTOR})*)(?!\s*\()"
 )
-_SAFE = re.compile(rf"(?:\s|\d+(?:\.\d+)?|\.\d+|[-+*/(),]|\b(?:{'|'.join(_KNOWN)}|s\d+)\b)+")
-_CHEMICAL = re.compile(r"(?:[A-Z][a-z]?(?:_?\{?[\dxyz.]+\}?)?|[()])+(?:[\^_]\{?\d*[-+]\}?)?")
+_SAFE = re.compile(
+    rf"(?:\s|\d+(?:\.\d+)?|\.\d+|[-+*/(),]|\b(?:{'|'.join(_KNOWN)}|s\d+)\b)+"
+)
+_CHEMICAL = re.compile(
+    r"(?:[A-Z][a-z]?(?:_?\{?[\dxyz.]+\}?)?|[()])+(?:[\^_]\{?\d*[-+]\}?)?"
+)
 
 
 def equal(pairs: list[list[str]]) -> list[bool]:
@@ -86,7 +107,9 @@ def _equal(one: str, other: str) -> bool:
         bare = [re.sub(r"[\s\ue000\ue001]", "", text) for text in texts]
         if any(map(_CHEMICAL.fullmatch, bare)):  # CO is not OC
             return bare[0] == bare[1]
-        left, right = ([_rewritten(side, symbols) for side in t.split("=")] for t in texts)
+        left, right = (
+            [_rewritten(side, symbols) for side in t.split("=")] for t in texts
+        )
         if max(len(left), len(right)) > 2:
             return False
         if len(left) == len(right) == 2:
@@ -130,8 +153,10 @@ def _rewritten(text: str, symbols: dict[str, str]) -> str:
             return f" {_NAMES[match['function'].removeprefix(chr(92))]} "
         if match["frac"]:
             return match[0]
-        base, index = (re.sub(r"[{}\\\s\ue000\ue001]", "", part or "")
-                       for part in (match["base"], match["index"]))  # fmt: skip
+        base, index = (
+            re.sub(r"[{}\\\s\ue000\ue001]", "", part or "")
+            for part in (match["base"], match["index"])
+        )
         if match["base"].startswith("\\") and base.removeprefix("var") not in _LETTERS:
             raise ValueError
         if not index and not match["prime"]:
@@ -154,7 +179,9 @@ def _rewritten(text: str, symbols: dict[str, str]) -> str:
     text = re.sub(r"\|([^|]*)\|", r"Abs(\1)", text).replace("[", "(").replace("]", ")")
     text = _ROOT.sub(r"sqrt(\1)", text.replace("^", "**"))
     text = _BARE.sub(r" \1(\2) ", text)
-    long = len(re.findall(r"[-+*/(]", text)) > MAX_SIGNS or text.count("**") > MAX_POWERS
+    long = (
+        len(re.findall(r"[-+*/(]", text)) > MAX_SIGNS or text.count("**") > MAX_POWERS
+    )
     if long or not _SAFE.fullmatch(text):
         raise ValueError
     return text
@@ -166,26 +193,38 @@ def _same(one: str, other: str, names: dict[str, str]) -> bool:
 
     symbols = [sympy.Symbol(text, positive=True) for text in names.values()]
     functions = {name: getattr(sympy, name) for name in _KNOWN if name != "log10"}
-    local = functions | {s.name: s for s in symbols} | {"log10": lambda x: sympy.log(x, 10)}
+    local = (
+        functions | {s.name: s for s in symbols} | {"log10": lambda x: sympy.log(x, 10)}
+    )
     rules = (
-        parser.auto_number, parser.rationalize, parser.implicit_multiplication,
-        parser.implicit_application, parser.function_exponentiation,
-    )  # fmt: skip
+        parser.auto_number,
+        parser.rationalize,
+        parser.implicit_multiplication,
+        parser.implicit_application,
+        parser.function_exponentiation,
+    )
     numbers = {
-        name: getattr(sympy, name) for name in ("Integer", "Float", "Rational", "Add", "Mul", "Pow")
+        name: getattr(sympy, name)
+        for name in ("Integer", "Float", "Rational", "Add", "Mul", "Pow")
     }
     first, second = (
-        parser.parse_expr(text, local, rules, numbers | {"__builtins__": {}}, evaluate=False)
+        parser.parse_expr(
+            text, local, rules, numbers | {"__builtins__": {}}, evaluate=False
+        )
         for text in (one, other)
     )
     powers = {power for each in (first, second) for power in each.atoms(sympy.Pow)}
-    for power in sorted(powers, key=lambda power: power.count_ops()):  # inner ones first
+    for power in sorted(
+        powers, key=lambda power: power.count_ops()
+    ):  # inner ones first
         if power.exp.is_number and not abs(complex(power.exp.evalf())) <= MAX_EXPONENT:
             raise ValueError
     source = random.Random(1)  # noqa: S311 -- the same points for everybody
     agreeing = True
     for _ in range(POINTS):
-        point = {symbol: sympy.Float(source.uniform(0.5, 1.5), 30) for symbol in symbols}
+        point = {
+            symbol: sympy.Float(source.uniform(0.5, 1.5), 30) for symbol in symbols
+        }
         a, b = (complex(each.evalf(30, subs=point)) for each in (first, second))
         if not max(abs(a), abs(b)) < float("inf"):
             return False

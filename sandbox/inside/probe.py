@@ -15,11 +15,28 @@ from pathlib import Path
 
 libc = ctypes.CDLL(None, use_errno=True)
 KNOWN = {
-    "HOME", "TMPDIR", "PATH", "LANG", "LC_CTYPE", "USER", "LOGNAME", "PWD", "HOSTNAME", "TERM",
-    "container", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "MPLBACKEND", "MPLCONFIGDIR",
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX",
-    "LD_LIBRARY_PATH", "PYTHONPATH",
-}  # fmt: skip
+    "HOME",
+    "TMPDIR",
+    "PATH",
+    "LANG",
+    "LC_CTYPE",
+    "USER",
+    "LOGNAME",
+    "PWD",
+    "HOSTNAME",
+    "TERM",
+    "container",
+    "PYTHONHASHSEED",
+    "PYTHONDONTWRITEBYTECODE",
+    "MPLBACKEND",
+    "MPLCONFIGDIR",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "MALLOC_ARENA_MAX",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+}
 FOLDERS = (
     "/ /usr /usr/bin /env /env/lib /dev /dev/mqueue /etc /proc /inputs /sys /var /var/tmp /run"
     " /opt /home /root /python /mnt /srv /own"
@@ -27,8 +44,20 @@ FOLDERS = (
 SECRETS = "/etc/shadow /etc/gshadow /etc/ssh/ssh_host_rsa_key /proc/kcore /dev/mem"
 ENGINES = "/var/run/docker.sock /run/docker.sock /run/podman/podman.sock"
 NUMBERS = {
-    "x86_64": {"bpf": 321, "io_uring_setup": 425, "keyctl": 250, "ptrace": 101, "mount": 165},
-    "aarch64": {"bpf": 280, "io_uring_setup": 425, "keyctl": 219, "ptrace": 117, "mount": 40},
+    "x86_64": {
+        "bpf": 321,
+        "io_uring_setup": 425,
+        "keyctl": 250,
+        "ptrace": 101,
+        "mount": 165,
+    },
+    "aarch64": {
+        "bpf": 280,
+        "io_uring_setup": 425,
+        "keyctl": 219,
+        "ptrace": 117,
+        "mount": 40,
+    },
 }
 
 
@@ -113,7 +142,9 @@ def secrets() -> Iterator[str]:
 
 def environment() -> Iterator[str]:
     """No variable of the host."""
-    text = Path("/proc/self/environ").read_text()  # at its start: libraries may add others
+    text = Path(
+        "/proc/self/environ"
+    ).read_text()  # at its start: libraries may add others
     extra = {item.partition("=")[0] for item in text.split("\0") if item} - KNOWN
     if extra:
         yield f"variables {sorted(extra)}"
@@ -141,15 +172,25 @@ def descriptors() -> Iterator[str]:
 def limits() -> Iterator[str]:
     """Memory, processes, file size and open files are limited."""
     for name in ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE"):
-        if resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] == resource.RLIM_INFINITY:
+        if (
+            resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+            == resource.RLIM_INFINITY
+        ):
             yield f"RLIMIT_{name} is unlimited"
 
 
 #: What every isolating backend must hold, as the docstrings say, in the order of the self-test.
 CONTROLS = (
-    unprivileged, system_calls, network, file_system, secrets, environment, processes, descriptors,
+    unprivileged,
+    system_calls,
+    network,
+    file_system,
+    secrets,
+    environment,
+    processes,
+    descriptors,
     limits,
-)  # fmt: skip
+)
 
 
 def probe() -> dict[str, str | None]:

@@ -99,7 +99,9 @@ def encode(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911, PLR0912, C901 -
     if isinstance(value, enum.Enum):
         if kind.__name__ == "Element":
             return {"$": "element", "v": value.value}
-        return _encode_stand_in(EnumMember(_class_name(value), value.name, value.value), depth)
+        return _encode_stand_in(
+            EnumMember(_class_name(value), value.name, value.value), depth
+        )
     if callable(getattr(kind, "as_dict", None)) and not isinstance(value, type):
         if kind.__name__ in {"Species", "DummySpecies"}:
             return {"$": "species", "v": str(value)}
@@ -121,7 +123,10 @@ def encode(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911, PLR0912, C901 -
     if isinstance(value, dict | Mapping):
         if all(type(key) is str for key in value) and "$" not in value:
             return {key: encode(item, depth + 1) for key, item in value.items()}
-        pairs = [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in value.items()]
+        pairs = [
+            [encode(key, depth + 1), encode(item, depth + 1)]
+            for key, item in value.items()
+        ]
         return {"$": "dict", "v": pairs}
     return _opaque(value)
 
@@ -200,13 +205,19 @@ _BY_TAG = {tag: (kind, keys) for kind, (tag, keys) in _TAGS.items()}
 def decode(text: bytes | str) -> Any:
     """Decode a result; in linear time, whatever it holds. Nothing but `WireError` is raised."""
     try:
-        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+        raw = (
+            text.encode("utf-8", "surrogatepass")
+            if isinstance(text, str)
+            else bytes(text)
+        )
         if len(raw) > FLOOD:
             raise WireError(f"{len(raw)} bytes, at most {FLOOD} are read")  # noqa: TRY301
         nodes = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
         if nodes > MAX_NODES:
             raise WireError(f"about {nodes} values, at most {MAX_NODES} are read")  # noqa: TRY301
-        plain = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant)
+        plain = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_constant
+        )
         return restore(plain)
     except RecursionError:
         raise WireError("nested too deep") from None
@@ -246,7 +257,9 @@ class _Decoder:
             if isinstance(plain, float) and not math.isfinite(plain):
                 raise WireError("a number too large for a float")
             return plain
-        if self._depth > 2 * MAX_DEPTH:  # an object counts twice: itself, and its fields
+        if (
+            self._depth > 2 * MAX_DEPTH
+        ):  # an object counts twice: itself, and its fields
             raise WireError("nested too deep")
         if time.monotonic() > self._end:
             raise WireError(f"takes longer than {MAX_SECONDS:.0f} s to read")
@@ -303,7 +316,12 @@ class _Decoder:
                 return self._array(plain)
             case str(tag) if tag in _BY_TAG:
                 kind, keys = _BY_TAG[tag]
-                return kind(*(self.value(_typed(plain, k, wanted)) for k, wanted in keys.items()))
+                return kind(
+                    *(
+                        self.value(_typed(plain, k, wanted))
+                        for k, wanted in keys.items()
+                    )
+                )
             case unknown:
                 raise WireError(f"unknown tag {unknown!r:.100}")
 
@@ -322,7 +340,9 @@ class _Decoder:
 
     def _array(self, plain: Mapping[str, Any]) -> Any:
         shape = tuple(_typed(plain, "shape", list))
-        if len(shape) > 32 or not all(type(size) is int and size >= 0 for size in shape):
+        if len(shape) > 32 or not all(
+            type(size) is int and size >= 0 for size in shape
+        ):
             raise WireError("a shape is a list of lengths")
         if plain["dtype"] != "object":
             return _buffer(_bytes(plain["raw"]), _dtype(plain), shape)
@@ -360,6 +380,9 @@ def _buffer(raw: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
         raise WireError("shape and number of bytes differ")
     if not raw:  # an item size of 0 would let any shape pass
         return numpy.empty(shape if 0 in shape else (), dtype)
-    if dtype.kind == "U" and numpy.frombuffer(raw, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT:
+    if (
+        dtype.kind == "U"
+        and numpy.frombuffer(raw, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT
+    ):
         raise WireError("text that is not Unicode")  # numpy cannot make strings of it
     return numpy.frombuffer(raw, dtype).reshape(shape).copy()

@@ -121,7 +121,11 @@ def hashes_well(value: Any) -> bool:
         return value.bit_length() <= 64
     if value is None or type(value) in {str, bytes, bool, float, Element, Species}:
         return True
-    return is_scalar(value) and value.dtype.kind in "biuf" and bool(value.dtype.itemsize <= 8)
+    return (
+        is_scalar(value)
+        and value.dtype.kind in "biuf"
+        and bool(value.dtype.itemsize <= 8)
+    )
 
 
 def plain(value: Any) -> Any:
@@ -177,12 +181,17 @@ def _parts(value: Any, limit: int, depth: int) -> Iterator[str]:
     elif kind is set or kind is frozenset or kind is Members:
         name = type_name(value)
         start, end = ("{", "}") if name == "set" else ("frozenset({", "})")
-        yield from _listed(start, map(inner, value), end) if len(value) else (f"{name}()",)
+        yield from (
+            _listed(start, map(inner, value), end) if len(value) else (f"{name}()",)
+        )
     elif kind is dict or kind is Pairs:
         pairs = (chain(inner(key), ": ", inner(item)) for key, item in value.items())
         yield from _listed("{", pairs, "}")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        fields = (
+            (field.name, getattr(value, field.name))
+            for field in dataclasses.fields(value)
+        )
         named = (chain((f"{name}=",), inner(item)) for name, item in fields)
         yield from _listed(f"{kind.__qualname__}(", named, ")")
     else:

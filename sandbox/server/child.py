@@ -36,7 +36,11 @@ NICE = 5  # of the code: the fork server that watches it comes first
 
 
 def child(
-    jail: Jail, request: Mapping[str, Any], code: bytes, fds: list[int], shipped: Shipped
+    jail: Jail,
+    request: Mapping[str, Any],
+    code: bytes,
+    fds: list[int],
+    shipped: Shipped,
 ) -> NoReturn:
     """Become the jailed process, run the code, write the result; never returns.
 
@@ -46,7 +50,9 @@ def child(
     setup = 4
     try:
         null = os.open(os.devnull, os.O_RDONLY)
-        for number, fd in enumerate([null, *fds], start=100):  # out of the way of 0 to 4
+        for number, fd in enumerate(
+            [null, *fds], start=100
+        ):  # out of the way of 0 to 4
             os.dup2(fd, number)
         for number in range(5):
             os.dup2(number + 100, number)
@@ -61,7 +67,12 @@ def child(
         for name, fd in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
             mode = "r" if fd == 0 else "w"
             stream = open(  # noqa: SIM115 - stays open
-                fd, mode, buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+                fd,
+                mode,
+                buffering=1,
+                encoding="utf-8",
+                errors="backslashreplace",
+                closefd=False,
             )
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
@@ -112,12 +123,16 @@ class Catches:
             for node in ast.walk(tree):
                 if isinstance(node, ast.ExceptHandler):
                     # Calling it may fail itself: in a handler at the limit of recursion.
-                    call = ast.parse(f"try: {self.NAME}()\nexcept RecursionError: pass").body[0]
+                    call = ast.parse(
+                        f"try: {self.NAME}()\nexcept RecursionError: pass"
+                    ).body[0]
                     for part in ast.walk(call):
                         if hasattr(part, "lineno"):
                             ast.copy_location(part, node)
                     node.body.insert(0, call)
-            compiled: types.CodeType = compile(tree, self.path, "exec", dont_inherit=True)
+            compiled: types.CodeType = compile(
+                tree, self.path, "exec", dont_inherit=True
+            )
         except (RecursionError, MemoryError, SyntaxError, ValueError):
             return plain
         setattr(builtins, self.NAME, self.note)
@@ -143,7 +158,11 @@ class Catches:
             if frames.tb_frame.f_code.co_filename == self.path:
                 line = frames.tb_lineno or 0
             frames = frames.tb_next
-        return type.__dict__["__name__"].__get__(type(error))[:100], message[:MAX_MESSAGE], line
+        return (
+            type.__dict__["__name__"].__get__(type(error))[:100],
+            message[:MAX_MESSAGE],
+            line,
+        )
 
     def note(self, error: BaseException | None = None) -> None:
         """Take note of ``error``, or of the exception that is being handled."""
@@ -182,7 +201,9 @@ def _call(shipped: Shipped, order: bytes) -> Any:
     call = json.loads(order)
     shipped.add(call["texts"])
     __import__(call["module"])
-    return getattr(sys.modules[call["module"]], call["function"])(*restore(call["arguments"]))
+    return getattr(sys.modules[call["module"]], call["function"])(
+        *restore(call["arguments"])
+    )
 
 
 def _execute(work: Callable[[], Any], catches: Catches, out: str) -> bytes:
@@ -229,7 +250,9 @@ def collect(folder: str, files: list[Any], left: list[str]) -> list[bytes]:
         for name in sorted(names):
             path = os.path.join(top, name)
             shown = os.path.relpath(path, folder)
-            if len(shown) > KEEP // OUT_FILES // 12:  # JSON writes up to 12 signs for one
+            if (
+                len(shown) > KEEP // OUT_FILES // 12
+            ):  # JSON writes up to 12 signs for one
                 left.append(f"{shown[:60]}...: the name is too long")
                 continue
             try:
@@ -239,7 +262,9 @@ def collect(folder: str, files: list[Any], left: list[str]) -> list[bytes]:
                 elif len(files) == OUT_FILES:
                     left.append(f"{shown}: at most {OUT_FILES} files are handed over")
                 elif status.st_size > room:
-                    left.append(f"{shown}: at most {OUT_BYTES // MB} MB are handed over")
+                    left.append(
+                        f"{shown}: at most {OUT_BYTES // MB} MB are handed over"
+                    )
                 else:
                     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                     with open(fd, "rb") as file:
@@ -261,4 +286,8 @@ def _traceback(error: BaseException) -> str:
     while frames is not None and frames.tb_frame.f_code.co_filename in _OURS:
         frames = frames.tb_next
     text = "".join(traceback.format_exception(type(error), error, frames, limit=-30))
-    return text if len(text) <= KEEP else text[: KEEP // 2] + "\n...\n" + text[-KEEP // 2 :]
+    return (
+        text
+        if len(text) <= KEEP
+        else text[: KEEP // 2] + "\n...\n" + text[-KEEP // 2 :]
+    )

@@ -16,12 +16,23 @@ from typing import Any, NoReturn
 
 from sandbox.inside.tagged import MB
 from sandbox.server import kernel
-from sandbox.server.kernel import Cgroup, check, children, libc, lock_down, mount, others, prctl
+from sandbox.server.kernel import (
+    Cgroup,
+    check,
+    children,
+    libc,
+    lock_down,
+    mount,
+    others,
+    prctl,
+)
 
 RUN_FOLDER = "/tmp/run"  # noqa: S108 - a private tmpfs, or a folder of this run's user id
 INPUTS = "/inputs"
 SOCKET_BYTES = 425_984  # what may wait in a socket, where nothing else counts it
-ADDRESSES = 32  # bytes of addresses for each byte of memory: the tables of the rest cost memory
+ADDRESSES = (
+    32  # bytes of addresses for each byte of memory: the tables of the rest cost memory
+)
 COLLECT_SECONDS = 2.0  # for the kernel to forget what a run left in it
 
 
@@ -35,7 +46,9 @@ class Jail:
         self.folder = str(config.get("folder", RUN_FOLDER))
         self.inputs = str(config.get("inputs", INPUTS))
         self.filter = b""
-        self.known: set[str] | None = None  # processes that are none of a run, where it is alone
+        self.known: set[str] | None = (
+            None  # processes that are none of a run, where it is alone
+        )
         self.cgroup: Cgroup | None = None
         self.sockets: int | None = None
 
@@ -109,15 +122,20 @@ class Jail:
         baseline = int(kernel.status("VmData")) * 1024
         limits = {
             resource.RLIMIT_DATA: baseline + self.memory,
-            resource.RLIMIT_AS: int(kernel.status("VmSize")) * 1024 + ADDRESSES * self.memory,
+            resource.RLIMIT_AS: int(kernel.status("VmSize")) * 1024
+            + ADDRESSES * self.memory,
             resource.RLIMIT_FSIZE: self.disk,
             resource.RLIMIT_NOFILE: 256,
             resource.RLIMIT_CORE: 1,  # 0 would still start a program of the host that takes them
         }
-        if self.filter:  # alone under its user id; elsewhere it would count the user's programs
+        if (
+            self.filter
+        ):  # alone under its user id; elsewhere it would count the user's programs
             limits[resource.RLIMIT_NPROC] = self.processes
         for name, value in limits.items():
-            hard = resource.getrlimit(name)[1]  # on login nodes it may be less (`ulimit -v`)
+            hard = resource.getrlimit(name)[
+                1
+            ]  # on login nodes it may be less (`ulimit -v`)
             least = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(name, (least, least))
 
@@ -245,7 +263,9 @@ class UserJail(Jail):
         (orders, order), (answer, answers) = os.pipe(), os.pipe()
         pid = os.fork()
         if pid == 0:
-            kept = [os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)]
+            kept = [
+                os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)
+            ]
             os.closerange(3, 100)
             _sweep_on_order(self.SWEEPER, *kept)
         os.close(orders)
@@ -253,7 +273,11 @@ class UserJail(Jail):
         return pid, order, answer
 
 
-JAILS: dict[str, type[Jail]] = {"none": Jail, "namespace": NamespaceJail, "user": UserJail}
+JAILS: dict[str, type[Jail]] = {
+    "none": Jail,
+    "namespace": NamespaceJail,
+    "user": UserJail,
+}
 
 
 def _sweep_on_order(real: int, orders: int, answers: int) -> NoReturn:
@@ -287,7 +311,9 @@ def _clear(folder: str, user: int) -> None:
     """
     count = 0
     while found := [
-        item for item in os.scandir(folder) if item.stat(follow_symlinks=False).st_uid == user
+        item
+        for item in os.scandir(folder)
+        if item.stat(follow_symlinks=False).st_uid == user
     ]:
         for item in found:
             if not item.is_dir(follow_symlinks=False):
@@ -298,7 +324,10 @@ def _clear(folder: str, user: int) -> None:
                 if inner.is_dir(follow_symlinks=False):
                     os.chmod(inner.path, 0o700)
                     count += 1
-                    os.rename(inner.path, os.path.join(folder, f"removed-{os.getpid()}-{count}"))
+                    os.rename(
+                        inner.path,
+                        os.path.join(folder, f"removed-{os.getpid()}-{count}"),
+                    )
                 else:
                     os.unlink(inner.path)
             os.rmdir(item.path)

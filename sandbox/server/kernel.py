@@ -12,7 +12,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Calls = Mapping[str, Mapping[str, Sequence[Any]]]  # table -> name -> number by machine, or None
+Calls = Mapping[
+    str, Mapping[str, Sequence[Any]]
+]  # table -> name -> number by machine, or None
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWUTS, NEWIPC, NEWPID = 0x20000, 0x4000000, 0x8000000, 0x20000000
 ANY_NAMESPACE = 0x7E020000
@@ -38,7 +40,9 @@ def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> byte
     in the account of any process.
     """
     if machine not in MACHINES:
-        raise RuntimeError(f"no seccomp filter for {machine}; known: {', '.join(MACHINES)}")
+        raise RuntimeError(
+            f"no seccomp filter for {machine}; known: {', '.join(MACHINES)}"
+        )
     audit, column, gap = MACHINES[machine]
     looked_at = {name: numbers[column] for name, numbers in calls["looked_at"].items()}
     load, equal, at_least, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -61,9 +65,17 @@ def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> byte
         program += [(equal, 0, 4, looked_at[name]), (load, 0, 0, 16), (equal, 1, 0, 1)]
         program += [(ret, 0, 0, errno | EACCES), (load, 0, 0, 0)]
     if not counted:
-        program += [(equal, 0, 5, looked_at["mmap"]), (load, 0, 0, 40), (any_bit, 0, 2, 0x20)]
+        program += [
+            (equal, 0, 5, looked_at["mmap"]),
+            (load, 0, 0, 40),
+            (any_bit, 0, 2, 0x20),
+        ]
         program += [(any_bit, 0, 1, 1), (ret, 0, 0, errno | ENOMEM), (load, 0, 0, 0)]
-    program += [(equal, 0, 4, looked_at["clone"]), (load, 0, 0, 16), (any_bit, 0, 1, ANY_NAMESPACE)]
+    program += [
+        (equal, 0, 4, looked_at["clone"]),
+        (load, 0, 0, 16),
+        (any_bit, 0, 1, ANY_NAMESPACE),
+    ]
     program += [(ret, 0, 0, errno | EPERM), (load, 0, 0, 0), (ret, 0, 0, allow)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
@@ -78,7 +90,10 @@ def check(result: int, what: str) -> None:
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """mount(2); raises OSError naming the target."""
     arguments = [text.encode() for text in (source, target, kind)]
-    check(libc.mount(*arguments, ctypes.c_ulong(flags), options.encode()), f"mount {target}")
+    check(
+        libc.mount(*arguments, ctypes.c_ulong(flags), options.encode()),
+        f"mount {target}",
+    )
 
 
 def conceal(place: str) -> None:
@@ -90,9 +105,10 @@ def conceal(place: str) -> None:
     with open("/proc/self/mountinfo") as lines:
         mounts = [line.split()[3:5] for line in lines]
     bound = [
-        point for root, point in mounts
+        point
+        for root, point in mounts
         if root not in {"/", point} and not point.startswith("/dev/") and point != "/"
-    ]  # fmt: skip
+    ]
     empty = os.path.join(place, "empty")
     os.mkdir(empty)
     for number, point in enumerate(bound):
@@ -151,7 +167,9 @@ class Cgroup:
             for names in cls.FILES:
                 paths = [os.path.join(folder, name) for name in names]
                 if all(map(os.path.exists, paths)):
-                    return cls([os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths])
+                    return cls(
+                        [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths]
+                    )
         return None
 
     def begin(self) -> None:
@@ -169,7 +187,9 @@ class Cgroup:
 
     def _held(self) -> int:
         parts = _fields(self.parts)
-        cache = parts.get("total_cache", parts.get("file", 0))  # with shared memory and tmpfs
+        cache = parts.get(
+            "total_cache", parts.get("file", 0)
+        )  # with shared memory and tmpfs
         shared = parts.get("total_shmem", parts.get("shmem", 0))
         return int(os.pread(self.usage, 64, 0)) - (cache - shared)
 
@@ -190,14 +210,19 @@ def children(pid: str) -> list[str]:
     found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as line:
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/task/{task}/children") as line,
+            ):
                 found += line.read().split()
     return found
 
 
 def others(known: set[str]) -> list[str]:
     """Every process but those."""
-    return [name for name in os.listdir("/proc") if name.isdigit() and name not in known]
+    return [
+        name for name in os.listdir("/proc") if name.isdigit() and name not in known
+    ]
 
 
 def processor_seconds(pid: str) -> float:

@@ -33,7 +33,9 @@ class Server:
     def __init__(self, requests: int, replies: int, shipped: Shipped) -> None:
         self.requests, self.replies, self.shipped = requests, replies, shipped
         self.kills = 0  # by the kernel for memory, before the run
-        self.processor = 0.0  # seconds seen of the run's processes, also those nobody waited for
+        self.processor = (
+            0.0  # seconds seen of the run's processes, also those nobody waited for
+        )
         self.jail = Jail({"memory_mb": 0, "max_processes": 0, "disk_mb": 0})
 
     def read(self, size: int) -> bytes:
@@ -101,7 +103,9 @@ class Server:
                     file.write(next(rest))
                 os.chmod(path, 0o444)
 
-    def run(self, request: dict[str, Any], code: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    def run(
+        self, request: dict[str, Any], code: bytes
+    ) -> tuple[dict[str, Any], list[bytes]]:
         """One run: fork, watch, sweep."""
         pipes = [os.pipe() for _ in range(4)]
         self.kills = self.jail.oom_kills()
@@ -117,7 +121,11 @@ class Server:
                 os.close(end)
             limit = FLOOD + (OUT_BYTES + 4 * KEEP if request["collect"] else 0)
             status, reason, clean, streams = self.watch(
-                pid, reads, float(request["timeout"]), started + float(request["wall"]), limit
+                pid,
+                reads,
+                float(request["timeout"]),
+                started + float(request["wall"]),
+                limit,
             )
             processor = max(waited_seconds() - processor, self.processor)
         finally:
@@ -126,13 +134,19 @@ class Server:
         seconds = time.monotonic() - started
         *streams, failure = streams
         if failure:
-            raise RuntimeError(f"the jail could not be set up:\n{failure.decode(errors='replace')}")
+            raise RuntimeError(
+                f"the jail could not be set up:\n{failure.decode(errors='replace')}"
+            )
         if reason is None and self.jail.oom_kills() > self.kills:
             reason = "memory"
         header = {
-            "error": None, "seconds": seconds, "cpu_seconds": processor,
-            "reason": reason, "status": status, "clean": clean,
-        }  # fmt: skip
+            "error": None,
+            "seconds": seconds,
+            "cpu_seconds": processor,
+            "reason": reason,
+            "status": status,
+            "clean": clean,
+        }
         return header, streams
 
     def look(self, timeout: float) -> str | None:
@@ -173,7 +187,9 @@ class Server:
                 os.set_blocking(end, False)
             while reason is None:
                 wait = max(min(WATCH_SECONDS, deadline - time.monotonic()), 0)
-                ready, _, _ = select.select([*open_pipes, pidfd, self.requests], [], [], wait)
+                ready, _, _ = select.select(
+                    [*open_pipes, pidfd, self.requests], [], [], wait
+                )
                 for end in open_pipes & set(ready):
                     drain(end)
                 if self.requests in ready:
@@ -209,9 +225,15 @@ def _put_first(folder: str) -> None:
 
     Processes that the code starts get it too, by their environment.
     """
-    if not os.listdir(folder):  # else every answer would be blamed for an import that fails
-        raise RuntimeError(f"{folder} is empty: the engine does not see the files of this machine")
-    installed = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
+    if not os.listdir(
+        folder
+    ):  # else every answer would be blamed for an import that fails
+        raise RuntimeError(
+            f"{folder} is empty: the engine does not see the files of this machine"
+        )
+    installed = [
+        index for index, path in enumerate(sys.path) if path.endswith("-packages")
+    ]
     sys.path.insert(min(installed, default=len(sys.path)), folder)
     os.environ["PYTHONPATH"] = folder
 

@@ -20,12 +20,16 @@ from sandbox.pool import PooledSandbox
 
 FOLDER = Path(__file__).parent / "programs"
 MARKER = "MATSMITH_HOST_MARKER"
-SMALL = SandboxConfig(workers=1, memory_mb=384, max_processes=24, disk_mb=16, wall_seconds=5.0)
+SMALL = SandboxConfig(
+    workers=1, memory_mb=384, max_processes=24, disk_mb=16, wall_seconds=5.0
+)
 
 
 def programs(name: str) -> dict[str, Any]:
     """Hostile (and honest) programs, by name."""
-    found: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load(
+        (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     return found
 
 

@@ -35,10 +35,14 @@ BODY = "import ctypes, os, sys\ndef attack():\n    {body}\n"
 async def test_attack(lab: Lab, name: str) -> None:
     attack = ATTACKS[name]
     ends, timeout = map(Outcome, attack["ends"].split()), attack.get("timeout", 2.0)
-    code = attack.get("code") or (WRITES if "message" in attack else BODY).format_map(attack)
+    code = attack.get("code") or (WRITES if "message" in attack else BODY).format_map(
+        attack
+    )
     if "before" in attack:
         await lab.attack(attack["before"], Outcome.OK)
-    done = await lab.attack(code, *ends, timeout=timeout, collect=attack.get("collect", False))
+    done = await lab.attack(
+        code, *ends, timeout=timeout, collect=attack.get("collect", False)
+    )
     assert attack.get("said", "") in (done.error or "")
     assert attack.get("payload", "") in (done.payload or "")
     assert attack.get("seconds", 0) <= done.seconds <= attack.get("within", 300)
@@ -86,13 +90,19 @@ async def test_32_disk_and_inodes_are_bounded_wherever_one_can_write(lab: Lab) -
     filled, files, sparse = done.result
     assert {"/tmp/run"} <= set(filled) <= {"/tmp", "/tmp/run", "/dev/shm"}
     assert all(0 < size <= 16 << 20 for size in filled.values())
-    if lab.sandbox.tier != "podman":  # its tmpfs takes no limit on inodes: memory bounds them
+    if (
+        lab.sandbox.tier != "podman"
+    ):  # its tmpfs takes no limit on inodes: memory bounds them
         assert all(0 < number <= 4096 for number in files.values())
     assert sparse is None
 
 
-@pytest.mark.parametrize("fork", ["pid = os.fork()", "pid = 0"], ids=["forked", "direct"])
-@pytest.mark.parametrize("call", PROGRAMS["41 calls"].values(), ids=PROGRAMS["41 calls"].keys())
+@pytest.mark.parametrize(
+    "fork", ["pid = os.fork()", "pid = 0"], ids=["forked", "direct"]
+)
+@pytest.mark.parametrize(
+    "call", PROGRAMS["41 calls"].values(), ids=PROGRAMS["41 calls"].keys()
+)
 async def test_signals_do_not_reach_the_server(lab: Lab, call: str, fork: str) -> None:
     code = PROGRAMS["41 signals"].replace("FORK", fork).replace("CALL", call)
     await lab.attack(code, *Outcome, timeout=1.0)
@@ -106,7 +116,9 @@ async def test_44_slowing_the_server_down(lab: Lab) -> None:
     """Priorities, limits and affinities of the parent, the group and the user."""
     done = await lab.attack(PROGRAMS["44 slow"], Outcome.OK)
     assert set(done.result) <= {"group", "user"}  # its own
-    assert {niceness(pid) for pid in lab.servers()} == {os.getpriority(os.PRIO_PROCESS, 0)}
+    assert {niceness(pid) for pid in lab.servers()} == {
+        os.getpriority(os.PRIO_PROCESS, 0)
+    }
 
 
 async def test_46_code_that_fills_the_disk_by_itself(lab: Lab) -> None:
@@ -142,18 +154,35 @@ async def test_31_values_that_json_lacks_come_back_exactly(lab: Lab) -> None:
 
 async def test_34_nothing_of_the_host_is_readable(lab: Lab) -> None:
     forbidden = [
-        "/etc/shadow", "/root/.ssh", "/var/run/docker.sock", "/run/docker.sock", "/var/log",
-        "/run/podman/podman.sock", "/proc/kcore", "/dev/mem", "/dev/sda", "/dev/vda", "/boot",
-        str(REPOSITORY), str(REPOSITORY / ".git"), str(Path.home() / ".ssh"),
-    ]  # fmt: skip
+        "/etc/shadow",
+        "/root/.ssh",
+        "/var/run/docker.sock",
+        "/run/docker.sock",
+        "/var/log",
+        "/run/podman/podman.sock",
+        "/proc/kcore",
+        "/dev/mem",
+        "/dev/sda",
+        "/dev/vda",
+        "/boot",
+        str(REPOSITORY),
+        str(REPOSITORY / ".git"),
+        str(Path.home() / ".ssh"),
+    ]
     code = PROGRAMS["34 readable"].replace("PATHS", repr(forbidden))
     readable = (await lab.attack(code, Outcome.OK)).result
     # A base image brings log and boot folders of its own; never the host's.
-    assert set(readable) <= ({"/var/log", "/boot"} if lab.sandbox.tier != "bubblewrap" else set())
+    assert set(readable) <= (
+        {"/var/log", "/boot"} if lab.sandbox.tier != "bubblewrap" else set()
+    )
 
 
-async def test_35_no_variable_of_the_host_in_any_environ(lab: Lab, marked_environment: str) -> None:
-    readable, hits, variables = (await lab.attack(PROGRAMS["35 variables"], Outcome.OK)).result
+async def test_35_no_variable_of_the_host_in_any_environ(
+    lab: Lab, marked_environment: str
+) -> None:
+    readable, hits, variables = (
+        await lab.attack(PROGRAMS["35 variables"], Outcome.OK)
+    ).result
     assert readable >= 2  # its own, so that the search can find something at all
     assert hits == []
     assert variables == []
@@ -163,12 +192,16 @@ async def test_36_doors_of_the_kernel_are_shut(lab: Lab) -> None:
     answers = (await lab.attack(PROGRAMS["36 doors"], Outcome.OK)).result
     assert answers.pop("clone3") == (-1, errno.ENOSYS)
     assert len(answers) == 29
-    assert {name: answer for name, answer in answers.items() if answer != (-1, errno.EPERM)} == {}
+    assert {
+        name: answer for name, answer in answers.items() if answer != (-1, errno.EPERM)
+    } == {}
 
 
 async def test_88_no_mount_shows_a_path_of_the_host(lab: Lab) -> None:
     if lab.sandbox.tier != "bubblewrap":
-        pytest.skip("an engine's storage shows where the engine, not the user, keeps its layers")
+        pytest.skip(
+            "an engine's storage shows where the engine, not the user, keeps its layers"
+        )
     text, writable = (await lab.attack(PROGRAMS["88 mounts"], Outcome.OK)).result
     environment = environments.build("live")
     for folder in (environment.folder, environment.prefix, environments.cache_folder()):
@@ -213,10 +246,14 @@ async def test_89_gvisor_holds_what_the_engines_own_runtime_holds() -> None:
     if reason := reason_to_skip("docker"):
         pytest.skip(reason)
     if "runsc" not in docker.require("docker").client.info().get("Runtimes", {}):
-        pytest.skip("docker has no runtime runsc: install gVisor, and name it to the engine")
+        pytest.skip(
+            "docker has no runtime runsc: install gVisor, and name it to the engine"
+        )
     options = {"runtime": "runsc", "strict": True}
     config = SandboxConfig(backend="docker", workers=1, memory_mb=512, options=options)
-    async with get_sandbox(config) as sandbox:  # its controls are proven before the first run
+    async with get_sandbox(
+        config
+    ) as sandbox:  # its controls are proven before the first run
         kernel = "def f():\n    return open('/proc/version').read()"
         assert "gVisor" in str((await sandbox.run(kernel, "f", timeout=30)).result)
         for code, outcome in {

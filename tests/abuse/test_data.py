@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
-from experiments.benchmarks.question_format import QuestionError, data_files, question_folders
+from experiments.benchmarks.question_format import (
+    QuestionError,
+    data_files,
+    question_folders,
+)
 from sandbox import libraries
 from sandbox.base import Mount, SandboxError
 from sandbox.exchange import INPUTS_LIMIT, Inputs, check_targets
@@ -42,14 +46,18 @@ def benchmark(cache: Path, **keys: str) -> FolderBenchmark:
 @pytest.mark.parametrize(
     "path", ["../secret", "{root}/secret", "packages/../../secret", "link/x/.."]
 )
-def test_80_a_path_that_leaves_the_folder_is_refused(cache: Path, key: str, path: str) -> None:
+def test_80_a_path_that_leaves_the_folder_is_refused(
+    cache: Path, key: str, path: str
+) -> None:
     (cache.parent / "questions-of-others/link").symlink_to(cache.parent / "secret")
     with pytest.raises(QuestionError, match="leads out of the folder"):
         benchmark(cache, **{key: path.format(root=cache.parent)}).load()
     assert not list(cache.rglob("private.py"))
 
 
-@pytest.mark.parametrize("name", ["../../x", "/x", "a/b", "a..b", "", "a\nb", "a-b", "x" * 300])
+@pytest.mark.parametrize(
+    "name", ["../../x", "/x", "a/b", "a..b", "", "a\nb", "a-b", "x" * 300]
+)
 def test_81_a_package_is_a_dotted_name(cache: Path, name: str) -> None:
     with pytest.raises(QuestionError, match="package"):
         benchmark(cache, package=name, overlay="packages")
@@ -97,10 +105,13 @@ def test_85_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/large").hardlink_to(large)
     for source, reason in (
-        (tmp_path / "empty", "without files"), (tmp_path / "pipe", "neither a file nor"),
-        (Path("/dev/zero"), "neither a file nor"), (tmp_path / "absent", "does not exist"),
-        (large, f"more than {INPUTS_LIMIT >> 20} MB"), (large.parent / "folder", "more than"),
-    ):  # fmt: skip
+        (tmp_path / "empty", "without files"),
+        (tmp_path / "pipe", "neither a file nor"),
+        (Path("/dev/zero"), "neither a file nor"),
+        (tmp_path / "absent", "does not exist"),
+        (large, f"more than {INPUTS_LIMIT >> 20} MB"),
+        (large.parent / "folder", "more than"),
+    ):
         with pytest.raises(SandboxError, match=reason) as caught:
             Inputs.read(source)
         assert "\n" not in str(caught.value)

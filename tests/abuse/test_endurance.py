@@ -30,7 +30,9 @@ HOSTILE = {
     "import os; os._exit(3)": {Outcome.NO_RESULT},
     "import os; os.kill(0, 9)": {Outcome.KILLED, Outcome.OK},
     "import os; os.abort()": {Outcome.KILLED},
-    "import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(600)": {Outcome.OK},
+    "import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(600)": {
+        Outcome.OK
+    },
     "open('/dev/shm/left', 'w').write('x' * 10**6)": {Outcome.OK},
     "kept = bytearray(1 << 40)": {Outcome.MEMORY},
     "raise SystemExit": {Outcome.EXIT},
@@ -67,14 +69,22 @@ def state(sandbox: PooledSandbox) -> State:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-async def test_nothing_grows(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    runs = int(os.environ.get("ENDURANCE") or (4000 if backend == "bubblewrap" else 1000))
+async def test_nothing_grows(
+    backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = int(
+        os.environ.get("ENDURANCE") or (4000 if backend == "bubblewrap" else 1000)
+    )
     # Other programs use /tmp at the same time: ours has its own for this test.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("sandbox.pool.RECYCLE_AFTER", 10 * runs)  # a new worker would hide a leak
+    monkeypatch.setattr(
+        "sandbox.pool.RECYCLE_AFTER", 10 * runs
+    )  # a new worker would hide a leak
 
     kinds = list(HOSTILE.items())
-    hostile = {number: kinds[number // 10 % len(kinds)] for number in range(5, runs, 10)}
+    hostile = {
+        number: kinds[number // 10 % len(kinds)] for number in range(5, runs, 10)
+    }
     async with get_sandbox(SandboxConfig(backend=backend, workers=2)) as sandbox:
 
         def run(number: int) -> Coroutine[Any, Any, Execution]:

@@ -63,17 +63,38 @@ async def test_the_limits_are_kept(lab: Lab) -> None:
 
 
 @session_loop
-async def test_an_input_cannot_stand_where_output_is_written(lab: Lab, tmp_path) -> None:
+async def test_an_input_cannot_stand_where_output_is_written(
+    lab: Lab, tmp_path
+) -> None:
     (tmp_path / "x").write_text("x")
     with pytest.raises(ValueError, match="out"):
-        await lab.sandbox.run("", "", timeout=1, mounts=[Mount(tmp_path, "out")], collect=True)
+        await lab.sandbox.run(
+            "", "", timeout=1, mounts=[Mount(tmp_path, "out")], collect=True
+        )
 
 
 @pytest.mark.parametrize(
     "name",
-    ["/etc/passwd", "../up", "a/../b", "a//b", "", ".", "a/.b", "c:\\x", "nul", "COM1.txt", "a ",
-     "a.", "x" * (MAX_NAME + 1), "a/b/c/d/e", "\u202etxt.exe", "a\nb", "a\0b"],
-)  # fmt: skip
+    [
+        "/etc/passwd",
+        "../up",
+        "a/../b",
+        "a//b",
+        "",
+        ".",
+        "a/.b",
+        "c:\\x",
+        "nul",
+        "COM1.txt",
+        "a ",
+        "a.",
+        "x" * (MAX_NAME + 1),
+        "a/b/c/d/e",
+        "\u202etxt.exe",
+        "a\nb",
+        "a\0b",
+    ],
+)
 def test_a_forged_name_is_refused(name: str) -> None:
     payload, _, files, left = read_report(message_of([(name, b"data")]))
     assert payload == b"ok\nnull"
@@ -90,18 +111,26 @@ def test_files_that_one_folder_cannot_hold_are_refused() -> None:
 
 
 def message_of(files: list[tuple[str, bytes]]) -> bytes:
-    report = {"caught": [], "files": [[name, len(data)] for name, data in files], "left": []}
+    report = {
+        "caught": [],
+        "files": [[name, len(data)] for name, data in files],
+        "left": [],
+    }
     contents = b"".join(data for _, data in files)
     return b"ok " + json.dumps(report).encode() + b"\n" + contents + b"null"
 
 
 @session_loop
-async def test_what_the_code_swallows_is_reported_once_with_its_own_line(lab: Lab) -> None:
+async def test_what_the_code_swallows_is_reported_once_with_its_own_line(
+    lab: Lab,
+) -> None:
     done = await lab.attack(PROGRAMS["caught once"], Outcome.OK)
     assert done.result == {"a": None, "b": None}
     assert [(item.type, item.line) for item in done.caught] == [
-        ("KeyError", 3), ("JSONDecodeError", 12), ("ZeroDivisionError", 16),
-    ]  # fmt: skip
+        ("KeyError", 3),
+        ("JSONDecodeError", 12),
+        ("ZeroDivisionError", 16),
+    ]
     assert done.caught[0].message == "'missing'"
     assert "property name" in done.caught[1].message
     assert (await lab.attack(PROGRAMS["caught by libraries"], Outcome.OK)).caught == ()

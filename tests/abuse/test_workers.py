@@ -53,7 +53,10 @@ def mounts() -> int:
     """How many there are on the host, besides those of containers, which come and go with any test
     beside this one and are looked for by their label."""
     lines = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    return sum(kind not in {"overlay", "nsfs"} and "/shm" not in at for _, at, kind, *_ in lines)
+    return sum(
+        kind not in {"overlay", "nsfs"} and "/shm" not in at
+        for _, at, kind, *_ in lines
+    )
 
 
 async def until(condition, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
@@ -112,7 +115,9 @@ async def test_38_hosts_killed_at_any_moment_leave_nothing(backend: str) -> None
     mounts_before = mounts()
     for _ in range(KILLS):
         host = await start_host(backend, HOST)
-        await asyncio.sleep(chance.uniform(0.2, 3.0))  # importing, starting, proving, running
+        await asyncio.sleep(
+            chance.uniform(0.2, 3.0)
+        )  # importing, starting, proving, running
         await kill_host(host, backend)
     await until(lambda: mounts() <= mounts_before)
 
@@ -120,11 +125,15 @@ async def test_38_hosts_killed_at_any_moment_leave_nothing(backend: str) -> None
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("victim", ["worker", "server"])
-async def test_39_workers_killed_at_any_moment_lose_no_answer(backend: str, victim: str) -> None:
+async def test_39_workers_killed_at_any_moment_lose_no_answer(
+    backend: str, victim: str
+) -> None:
     chance = random.Random(39)
     async with get_sandbox(bare(backend, 2)) as sandbox:
         for number in range(KILLS):
-            run = asyncio.gather(*(sandbox.run(slow(n, 0.4), "f", timeout=30) for n in range(4)))
+            run = asyncio.gather(
+                *(sandbox.run(slow(n, 0.4), "f", timeout=30) for n in range(4))
+            )
             await until(lambda: sandbox._busy)
             await asyncio.sleep(chance.uniform(0.0, 0.8))
             busy = sorted(sandbox._busy, key=id)
@@ -167,7 +176,9 @@ def kill(worker: Worker, victim: str) -> None:
         return
     below = descendants(channel.process.pid)
     servers = [
-        pid for pid in below if b"-P" in (line := words(pid)) and b"--new-session" not in line
+        pid
+        for pid in below
+        if b"-P" in (line := words(pid)) and b"--new-session" not in line
     ]
     os.kill(min(servers), signal.SIGKILL)  # the server is older than its child
 
@@ -200,7 +211,9 @@ async def test_39_a_canary_tells_code_from_sandbox(
     backend: str, deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers die: the code is to blame when a third one runs other code, else the sandbox."""
-    late = CANARY.replace("def sing():", "def sing():\n    import time; time.sleep(1.5)")
+    late = CANARY.replace(
+        "def sing():", "def sing():\n    import time; time.sleep(1.5)"
+    )
     assert late != CANARY
     monkeypatch.setattr("sandbox.pool.CANARY", late)
     async with get_sandbox(bare(backend, 1)) as sandbox:
@@ -239,7 +252,11 @@ async def test_87_limits_of_the_host_that_are_smaller_hold(backend: str) -> None
     if backend != "bubblewrap":
         pytest.skip("containers are started by the engine")
     host = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAMS["87 limits"], stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        sys.executable,
+        "-c",
+        PROGRAMS["87 limits"],
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
     )
     said, _ = await host.communicate()
     assert said.decode().strip() == str((16 << 30, 16 << 30))
@@ -249,7 +266,9 @@ async def kill_runs(sandbox: PooledSandbox, times: int) -> None:
     """Kill the next runs of the only worker from outside, as the memory of a host does."""
     (worker,) = sandbox._busy or sandbox._idle
     channel = worker._channel
-    known = descendants(channel.process.pid)  # before any run: the next one may start at once
+    known = descendants(
+        channel.process.pid
+    )  # before any run: the next one may start at once
     for _ in range(times):
         await until(lambda seen=known: descendants(channel.process.pid) - seen)
         killed = descendants(channel.process.pid) - known
@@ -288,14 +307,18 @@ async def test_86_eighteen_kills_of_children_change_no_verdict(backend: str) -> 
             await sandbox.run(CANARY, "sing", timeout=20)
             for number in numbers:
                 killing = asyncio.create_task(kill_runs(sandbox, 1))
-                while not killing.done():  # on a busy machine one may end before it is seen
+                while (
+                    not killing.done()
+                ):  # on a busy machine one may end before it is seen
                     await asyncio.sleep(0.05)
                     if number % 2:
                         done = await sandbox.run(slow(number, 0.4), "f", timeout=20)
                     else:
                         call = "tests.sandbox.called", "late", [number]
                         done = await sandbox.call(*call, timeout=20)
-                    assert (done.outcome, done.result) == (Outcome.OK, number), done.error
+                    assert (done.outcome, done.result) == (Outcome.OK, number), (
+                        done.error
+                    )
                 await killing
 
     await asyncio.gather(*(some(range(first, first + 6)) for first in (0, 6, 12)))

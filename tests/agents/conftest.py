@@ -25,7 +25,9 @@ async def llm_doc(live_sandbox):
     _ = live_sandbox  # has built the environment
     config = read_config(["model=none"])
     writer = open_writer(config, open_client(config.model), Meter())
-    made = await open_retriever(config, LIBRARIES, SandboxConfig(env="live"), writer=writer)
+    made = await open_retriever(
+        config, LIBRARIES, SandboxConfig(env="live"), writer=writer
+    )
     assert made is not None
     return made
 

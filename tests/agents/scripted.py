@@ -20,7 +20,10 @@ class ScriptedModel:
 
     @property
     def prompts(self) -> list[str]:
-        return ["\n".join(str(m["content"]) for m in body["messages"]) for body in self.bodies]
+        return [
+            "\n".join(str(m["content"]) for m in body["messages"])
+            for body in self.bodies
+        ]
 
     async def __call__(self, body: dict[str, Any]) -> Any:
         self.bodies.append(body)
@@ -50,7 +53,10 @@ class ListRetriever(Retriever):
 
     def __init__(self, *names: str, fail: bool = False) -> None:
         self.documents = [
-            Document(f"about {n}", metadata={"id": n, "qualname": n, "path": "p.py", "score": 1.0})
+            Document(
+                f"about {n}",
+                metadata={"id": n, "qualname": n, "path": "p.py", "score": 1.0},
+            )
             for n in names
         ]
         self.fail = fail

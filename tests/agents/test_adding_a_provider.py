@@ -23,13 +23,17 @@ async def test_the_guide_works(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     conf = shutil.copytree(CONF, tmp_path / "conf")
-    (conf / "model" / "mine.yaml").write_text([b for kind, b in blocks if kind == "yaml"][-1])
+    (conf / "model" / "mine.yaml").write_text(
+        [b for kind, b in blocks if kind == "yaml"][-1]
+    )
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     run = read_run(["model=mine", "system=single", f"--config-dir={conf}"]).model
     asked = assistant.read_config(["model=mine", f"--config-dir={conf}"]).model
     assert run == asked
     reply = await build_model(run).ask([Message("user", "Hi")], sample="0")
     assert reply.text == "Hello."
-    monkeypatch.setattr(configuration.Conf, "of", lambda _: (configuration.Conf((conf,)), []))
+    monkeypatch.setattr(
+        configuration.Conf, "of", lambda _: (configuration.Conf((conf,)), [])
+    )
     async with open_writer(Group("mine")) as chat:
         assert (await chat.ask("Hi")).text == "Hello."

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.answer import MAX_CODE_CHARACTERS, Answer, UnreadableError, read_answer, same_code
+from agents.answer import (
+    MAX_CODE_CHARACTERS,
+    Answer,
+    UnreadableError,
+    read_answer,
+    same_code,
+)
 from agents.answer_formats import (
     MAX_CHARACTERS,
     Block,
@@ -61,14 +67,33 @@ READ = [
     (f"{STRICT}\n<think>Was that right? {SKETCH}", CODE, "area", "strict"),
     # Code blocks of one answer are one program; what is written again replaces its first version.
     (f"First:\n{FENCES}\nRun:\n```bash\npip install x\n```", CODE, "area", "repaired"),
-    (f"<answer><code>{FENCES}</code><name>area</name></answer>", CODE, "area", "repaired"),
+    (
+        f"<answer><code>{FENCES}</code><name>area</name></answer>",
+        CODE,
+        "area",
+        "repaired",
+    ),
     (f"<answer>{TAGS}<name>area</name></answer>", CODE, "area", "repaired"),
-    (f"```python\n{FIRST}\n```\nBetter:\n```python\n{CODE}\n```", CODE, "area", "repaired"),
-    (f"<answer><code>```python\n{INNER}\n```</code><name>f</name></answer>", INNER, "f", "strict"),
+    (
+        f"```python\n{FIRST}\n```\nBetter:\n```python\n{CODE}\n```",
+        CODE,
+        "area",
+        "repaired",
+    ),
+    (
+        f"<answer><code>```python\n{INNER}\n```</code><name>f</name></answer>",
+        INNER,
+        "f",
+        "strict",
+    ),
     # A syntax error is an answer that will not run.
-    ("<answer><code>```python\ndef f(:\n```</code><name>f</name></answer>", "def f(:", "f",
-     "strict"),
-]  # fmt: skip
+    (
+        "<answer><code>```python\ndef f(:\n```</code><name>f</name></answer>",
+        "def f(:",
+        "f",
+        "strict",
+    ),
+]
 
 
 @pytest.mark.parametrize(("reply", "code", "entry", "status"), READ)
@@ -78,14 +103,19 @@ def test_what_is_read(reply, code, entry, status):
 
 HUGE = "x = 1\n" * MAX_CODE_CHARACTERS
 NO_CODE = [
-    ("<code>\ndef f(x):\n    return {}\n</code><name>f</name>",
-     "no top-level function without arguments"),
+    (
+        "<code>\ndef f(x):\n    return {}\n</code><name>f</name>",
+        "no top-level function without arguments",
+    ),
     ("I would use pymatgen.", "holds no code"),
     ("", "holds no code"),
     (f"<think>{STRICT}", "holds no code"),
     ("```python\ndef f(:\n```", "syntax error"),
-    (f"<answer><code>```python\n{HUGE}```</code><name>f</name></answer>", "longer than"),
-]  # fmt: skip
+    (
+        f"<answer><code>```python\n{HUGE}```</code><name>f</name></answer>",
+        "longer than",
+    ),
+]
 
 
 @pytest.mark.parametrize(("reply", "reason"), NO_CODE, ids=lambda text: text[:20])
@@ -97,7 +127,9 @@ def test_without_anything_to_call_nothing_is_guessed(reply, reason):
 def test_strictly_nothing_is_repaired_and_thoughts_count():
     with pytest.raises(UnreadableError):
         read_answer(f"```python\n{CODE}\n```", strict=True)
-    assert {read_answer(thought + STRICT, strict=True).entry for thought in THOUGHTS} == {"sketch"}
+    assert {
+        read_answer(thought + STRICT, strict=True).entry for thought in THOUGHTS
+    } == {"sketch"}
 
 
 def test_the_same_draft_is_recognised():
@@ -107,16 +139,26 @@ def test_the_same_draft_is_recognised():
 
 
 FORMS = {
-    "block": Block("cif"), "file": File("a.cif"), "text": Text(), "number": Number("eV"),
-    "choices": Choices(), "object": Json({"a": "text"}), "list": Json([{"a": "text"}]),
-    "pair": Json(["", ""]), "deep": Json({"a": {"b": "text"}}), "any": Json({}),
+    "block": Block("cif"),
+    "file": File("a.cif"),
+    "text": Text(),
+    "number": Number("eV"),
+    "choices": Choices(),
+    "object": Json({"a": "text"}),
+    "list": Json([{"a": "text"}]),
+    "pair": Json(["", ""]),
+    "deep": Json({"a": {"b": "text"}}),
+    "any": Json({}),
     "letters": Letters(),
-}  # fmt: skip
+}
 REPLIES = table("replies")
 LONG = {
     "file": ["<file>" + "\u00e5" * (MAX_CHARACTERS // 2 + 1) + "</file>"],
     "any": ["[" * 200_000, '{"a":' * 1000 + "1" + "}" * 1000],
-    "choices": ["<answer>" + "A," * 600_000 + "</answer>", "<answer>" + "A," * 1000 + "Z</answer>"],
+    "choices": [
+        "<answer>" + "A," * 600_000 + "</answer>",
+        "<answer>" + "A," * 1000 + "Z</answer>",
+    ],
     "text": ["x" * (MAX_CHARACTERS + 1)],
 }
 
@@ -132,7 +174,9 @@ def test_what_is_read_in_each_form(form, reply, value, status):
 @pytest.mark.parametrize("form", {**REPLIES["nothing"], **LONG})
 def test_what_is_not_an_answer(form):
     replies = [*REPLIES["nothing"].get(form, []), *LONG.get(form, [])]
-    assert [reply[:50] for reply in replies if FORMS[form].read(reply) is not None] == []
+    assert [
+        reply[:50] for reply in replies if FORMS[form].read(reply) is not None
+    ] == []
 
 
 def test_the_instruction_of_a_form_can_be_followed():

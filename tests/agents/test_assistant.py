@@ -28,7 +28,9 @@ return {
 GOOD = code_reply(DRAFT.replace("{method}", "get_space_group_symbol"))
 MISSPELT = code_reply(DRAFT.replace("{method}", "get_spacegroup_symbol"))
 
-pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+pytestmark = pytest.mark.skipif(
+    not available(), reason="no isolating sandbox on this machine"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +46,9 @@ def options(server, name="scripted"):
 
 
 @pytest.mark.long
-def test_a_question_is_answered_with_code_that_was_executed(httpserver, tmp_path, capsys):
+def test_a_question_is_answered_with_code_that_was_executed(
+    httpserver, tmp_path, capsys
+):
     endpoint = Endpoint(httpserver).play(MISSPELT, GOOD)
     script = tmp_path / "rutile.py"
     assert main(["ask", RUTILE, *options(httpserver), "--out", str(script)]) == 0
@@ -65,7 +69,9 @@ def test_a_question_is_answered_with_code_that_was_executed(httpserver, tmp_path
     assert "executed a draft: exception" in progress
     assert RUTILE in endpoint.prompts[0]
     assert "AttributeError" in endpoint.prompts[1]
-    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True
+    )
     assert "P4_2/mnm" in ran.stdout
 
 
@@ -115,13 +121,23 @@ def test_words_of_the_command(tmp_path, monkeypatch):
 def test_what_is_piped_in_is_a_file(httpserver, tmp_path):
     body = "return {'lines': len(open('stdin-1.txt').readlines())}"
     endpoint = Endpoint(httpserver).play(code_reply(body))
-    command = [sys.executable, "-m", "matsmith", "ask", "How many lines?", *options(httpserver)]
+    command = [
+        sys.executable,
+        "-m",
+        "matsmith",
+        "ask",
+        "How many lines?",
+        *options(httpserver),
+    ]
     out = tmp_path / "deep" / "result"
     out.parent.mkdir()
     done = subprocess.run(
-        [*command, "model.cache=false", f"--out={out}"], input="1.5\n2.5\n", text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [*command, "model.cache=false", f"--out={out}"],
+        input="1.5\n2.5\n",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The lines is 2.\n")
     assert "stdin-1.txt` (text, 8 bytes): first lines:\n1.5\n2.5" in endpoint.prompts[0]

@@ -34,8 +34,13 @@ class Hunter:
         text = "\n".join(str(message["content"]) for message in messages)
         SEEN.append(text)
         if "You have tools" in text:
-            name, arguments = DOORS[sum(message["role"] == "assistant" for message in messages)]
-            call = {"id": "x", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            name, arguments = DOORS[
+                sum(message["role"] == "assistant" for message in messages)
+            ]
+            call = {
+                "id": "x",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
+            }
             return {"choices": [{"message": {"tool_calls": [call]}}]}
         reply = f"<answer><code>```python\n{HUNT}\n```</code><name>hunt</name></answer>"
         if "<query>" in text:
@@ -56,16 +61,23 @@ class CanaryBenchmark:
 
     def load(self) -> list[Sample]:
         """Both tasks."""
-        expected = {"found": ([], "list[str]"), "looked_anywhere": (True, "bool"),
-                    "secret": (CANARY, "str")}  # fmt: skip
+        expected = {
+            "found": ([], "list[str]"),
+            "looked_anywhere": (True, "bool"),
+            "secret": (CANARY, "str"),
+        }
         properties = tuple(
             Property(name, "A property.", form, dumps(value))
             for name, (value, form) in expected.items()
         )
         formats = {name: form for name, (_, form) in expected.items()}
-        asked = "\n".join(f"- `{name}`: a value. Format: {form}." for name, form in formats.items())
+        asked = "\n".join(
+            f"- `{name}`: a value. Format: {form}." for name, form in formats.items()
+        )
         return [
-            Sample(Question(f"q{n}", asked, formats), properties, "live", reference=CANARY)
+            Sample(
+                Question(f"q{n}", asked, formats), properties, "live", reference=CANARY
+            )
             for n in (1, 2)
         ]
 
@@ -88,11 +100,23 @@ async def test_the_canary_is_in_no_prompt_no_file_no_environment_and_behind_no_t
     retrieval = "llm_doc" if system == "tools.Tools" else "none"
     config = validate(
         {
-            "system": {"_target_": f"agents.systems.{system}", "name": "tested", **settings},
-            "benchmark": {"_target_": "tests.agents.test_canary.CanaryBenchmark", "name": "canary"},
+            "system": {
+                "_target_": f"agents.systems.{system}",
+                "name": "tested",
+                **settings,
+            },
+            "benchmark": {
+                "_target_": "tests.agents.test_canary.CanaryBenchmark",
+                "name": "canary",
+            },
             "retrieval": {"name": retrieval, "source": retrieval},
-            "model": {"provider": "class", "name": "hunter", "cache": False, "tools": "text",
-                      "path": "tests.agents.test_canary.Hunter"},
+            "model": {
+                "provider": "class",
+                "name": "hunter",
+                "cache": False,
+                "tools": "text",
+                "path": "tests.agents.test_canary.Hunter",
+            },
             "embedding": {"name": "none"},
             # one worker: the second question's drafts run where the first one's were, after its
             # verification
@@ -100,7 +124,7 @@ async def test_the_canary_is_in_no_prompt_no_file_no_environment_and_behind_no_t
             "concurrency": 1,
             "out": str(tmp_path / "run"),
         }
-    )  # fmt: skip
+    )
     folder = await execute(config, Console(file=io.StringIO()))
     rows = list(read_rows(folder / "results.jsonl"))
     # The verification did know it: the property that is the canary failed, the hunt found nothing.
@@ -109,7 +133,8 @@ async def test_the_canary_is_in_no_prompt_no_file_no_environment_and_behind_no_t
     ] * 2
     assert not any(CANARY in prompt for prompt in SEEN)
     steps = [
-        json.loads(path.read_text())["steps"] for path in (folder / "trajectories").glob("*.json")
+        json.loads(path.read_text())["steps"]
+        for path in (folder / "trajectories").glob("*.json")
     ]
     assert len(steps) == 2
     assert CANARY not in json.dumps(steps)

@@ -41,9 +41,15 @@ def examine(httpserver, capsys):
     def run(play, *more):
         endpoint.play(play)
         code = main(
-            ["model=openai", "model.name=local", f"model.base_url={endpoint.url}",
-             "model.max_retries=0", "model.timeout=5", *more]
-        )  # fmt: skip
+            [
+                "model=openai",
+                "model.name=local",
+                f"model.base_url={endpoint.url}",
+                "model.max_retries=0",
+                "model.timeout=5",
+                *more,
+            ]
+        )
         shown = capsys.readouterr().out
         lines = (re.match("(.{15}) (.{10}) ", line) for line in shown.splitlines())
         found = {line[1].strip(): line[2].strip() for line in lines if line}
@@ -57,7 +63,9 @@ def test_a_good_endpoint(examine):
     assert code == 0
     assert list(found) == list(CHECKS)
     assert set(found.values()) == {"works"}
-    assert re.search(r"model=openai model.name=local model.base_url=http://localhost:\d+/v1", shown)
+    assert re.search(
+        r"model=openai model.name=local model.base_url=http://localhost:\d+/v1", shown
+    )
     assert "model.temperature" not in shown
 
 
@@ -74,8 +82,18 @@ def test_a_model_that_refuses_a_temperature(examine):
         ("6 times 7", closed(), "plain answer", False),
         ("6 times 7", filtered(), "plain answer", False),
         ("FELDSPAR", text("Paris"), "system prompt", False),
-        ("Write the integers from 1 to 200, ", cut_off("1, 2, 3"), "long answer", False),
-        ("Write the integers from 1 to 200, ", text("1, 2, ..., 200"), "long answer", True),
+        (
+            "Write the integers from 1 to 200, ",
+            cut_off("1, 2, 3"),
+            "long answer",
+            False,
+        ),
+        (
+            "Write the integers from 1 to 200, ",
+            text("1, 2, ..., 200"),
+            "long answer",
+            True,
+        ),
         ("density", text("I have no tools"), "tool calls", True),
         ("image_url", status(400, "no images"), "images", True),
     ],
@@ -92,4 +110,8 @@ def test_what_does_not_work_is_named(examine, asked, play, check, usable):
 def test_it_ends_when_its_time_is_over(examine, monkeypatch):
     monkeypatch.setattr(conformance, "LIMIT", 0.0)
     code, found, _ = examine(well)
-    assert (code, found["plain answer"], found["images"]) == (1, "not tried", "not tried")
+    assert (code, found["plain answer"], found["images"]) == (
+        1,
+        "not tried",
+        "not tried",
+    )

@@ -17,17 +17,26 @@ SAYINGS = table("too_long")
 
 
 @pytest.mark.parametrize(("saying", "code"), list(zip(SAYINGS, cycle([400, 413, 422]))))
-async def test_what_endpoints_say_about_a_prompt_that_is_too_long(httpserver, saying, code):
+async def test_what_endpoints_say_about_a_prompt_that_is_too_long(
+    httpserver, saying, code
+):
     model = build_model(config(Endpoint(httpserver).play(status(code, saying))))
     with pytest.raises(ContextError, match=saying.split(":", maxsplit=1)[0][:20]):
         await model.ask(ASKED, sample="0")
 
 
-@pytest.mark.parametrize(("saying", "code"), [
-    ("'max_tokens' is too large: 90000. This model's maximum context length is 8192 tokens", 400),
-    ("the context is fine, the image is not", 400), ("Invalid value for 'temperature'", 400),
-    ("Request too large: maximum context length in a minute", 429),  # no window
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("saying", "code"),
+    [
+        (
+            "'max_tokens' is too large: 90000. This model's maximum context length is 8192 tokens",
+            400,
+        ),
+        ("the context is fine, the image is not", 400),
+        ("Invalid value for 'temperature'", 400),
+        ("Request too large: maximum context length in a minute", 429),  # no window
+    ],
+)
 async def test_other_errors_are_still_failures(httpserver, saying, code):
     model = build_model(config(Endpoint(httpserver).play(status(code, saying))))
     with pytest.raises(ModelError) as caught:
@@ -46,9 +55,16 @@ async def test_beyond_the_configured_window_nothing_is_sent(httpserver):
 
 def test_in_a_run_it_is_scored_and_counted(httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(status(400, SAYINGS[0]))
-    assert main(command("objects", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
+    assert (
+        main(command("objects", endpoint.url, tmp_path / "run", "model.cache=false"))
+        == 0
+    )
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert (summary["answers"], summary["infra"], summary["metrics"][0]["sum"]) == (4, 0, 0)
+    assert (summary["answers"], summary["infra"], summary["metrics"][0]["sum"]) == (
+        4,
+        0,
+        0,
+    )
     assert summary["reply_faults"] == {"context": 4}
     assert summary["stop_reasons"] == {"context": 4}
     rows = list(read_rows(tmp_path / "run" / "results.jsonl"))

@@ -15,7 +15,11 @@ SALT = (["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])
 
 def words(svg):
     root = ElementTree.fromstring(svg)
-    return [element.text for element in root.iter() if element.text and "style" not in element.tag]
+    return [
+        element.text
+        for element in root.iter()
+        if element.text and "style" not in element.tag
+    ]
 
 
 def rings(svg):
@@ -51,7 +55,9 @@ def test_what_has_no_shape_is_said_to_have_none(cell, fractions):
 
 def test_many_sites_and_species_stay_small_and_the_marked_are_among_them():
     count = 5000
-    fractions = [[(n * 0.618) % 1, (n * 0.414) % 1, (n * 0.732) % 1] for n in range(count)]
+    fractions = [
+        [(n * 0.618) % 1, (n * 0.414) % 1, (n * 0.732) % 1] for n in range(count)
+    ]
     species = [f"X{n % 700}<&'" for n in range(count)]
     svg = structure_svg(CUBE, species, fractions, marked=range(count), title="&" * 500)
     assert len(svg) < 60_000
@@ -66,7 +72,11 @@ def test_many_sites_and_species_stay_small_and_the_marked_are_among_them():
     st.lists(st.floats(-1e12, 1e12), min_size=9, max_size=9),
 )
 def test_any_name_and_any_cell_give_well_formed_svg(species, title, numbers):
-    svg = structure_svg([numbers[:3], numbers[3:6], numbers[6:]], species,
-                        [numbers[:3]] * len(species), title=title)  # fmt: skip
+    svg = structure_svg(
+        [numbers[:3], numbers[3:6], numbers[6:]],
+        species,
+        [numbers[:3]] * len(species),
+        title=title,
+    )
     words(svg)
     assert not re.search(r"nan|inf\b", re.sub(r">[^<]*<", "><", svg))

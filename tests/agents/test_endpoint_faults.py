@@ -148,20 +148,38 @@ def nobody(play, said="hi"):
 
 TABLE: dict[str, Row] = {
     # -- statuses
-    **{f"status {code}": endpoint(status(code), TRIES)
-       for code in (408, 409, 429, 500, 502, 503, 504, 529, 599)},
-    **{f"status {code}": endpoint(status(code))
-       for code in (204, 400, 401, 402, 403, 404, 410, 413, 415, 418, 422, 451)},
+    **{
+        f"status {code}": endpoint(status(code), TRIES)
+        for code in (408, 409, 429, 500, 502, 503, 504, 529, 599)
+    },
+    **{
+        f"status {code}": endpoint(status(code))
+        for code in (204, 400, 401, 402, 403, 404, 410, 413, 415, 418, 422, 451)
+    },
     "busy for a year": endpoint(status(429, retry_after="31536000")),
     "a refusal to be tried again": endpoint(status(400, x_should_retry="true"), TRIES),
     "a page with a good status": endpoint(Response("<html>", content_type="text/html")),
     "a redirect to another host": endpoint(to("http://192.0.2.1/v1"), said="192.0.2.1"),
     # -- it says that it failed, with a good status
-    **{f"ended with {why}": endpoint(message("x", ended=why), TRIES)
-       for why in ("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout",
-                   "ERROR")},
-    "an error in a choice": endpoint(choice(error={"message": "gone", "code": 502}), TRIES),
-    "an error in place of choices": endpoint(plain({"error": {"message": "overloaded"}}), TRIES),
+    **{
+        f"ended with {why}": endpoint(message("x", ended=why), TRIES)
+        for why in (
+            "error",
+            "abort",
+            "aborted",
+            "cancelled",
+            "canceled",
+            "failed",
+            "timeout",
+            "ERROR",
+        )
+    },
+    "an error in a choice": endpoint(
+        choice(error={"message": "gone", "code": 502}), TRIES
+    ),
+    "an error in place of choices": endpoint(
+        plain({"error": {"message": "overloaded"}}), TRIES
+    ),
     "an error beside choices": endpoint(plain({"error": "no", "choices": []}), TRIES),
     # -- not a reply
     "no choices": endpoint(plain({"id": "x"})),
@@ -169,8 +187,12 @@ TABLE: dict[str, Row] = {
     "a list": endpoint(plain([1, 2])),
     "a number": endpoint(plain(3)),
     "null": endpoint(plain(None)),
-    "a choice that is a number": endpoint(changed(lambda body: body.update(choices=[7]))),
-    "a choice without message": endpoint(changed(lambda body: body["choices"][0].pop("message"))),
+    "a choice that is a number": endpoint(
+        changed(lambda body: body.update(choices=[7]))
+    ),
+    "a choice without message": endpoint(
+        changed(lambda body: body["choices"][0].pop("message"))
+    ),
     "a message that is a text": endpoint(choice(message="hi")),
     "no body": endpoint(raw("")),
     "not JSON": endpoint(raw("{'a': 1}")),
@@ -182,7 +204,8 @@ TABLE: dict[str, Row] = {
     "a bomb": endpoint(bomb, said="more than 64 MB"),
     "a charset that unpacks": endpoint(
         Response(zlib.compress(b"no"), 400, content_type="text/plain; charset=zlib"),
-        said="status 400"),
+        said="status 400",
+    ),
     "no end": endpoint(endless, said="more than 64 MB"),
     "one byte after the other": endpoint(dripping, TRIES),
     "nothing in time": endpoint(silent, TRIES),
@@ -191,10 +214,16 @@ TABLE: dict[str, Row] = {
     "packed, it says": endpoint(raw(DONE, "gzip")),
     # -- the model's own
     "cut off": model(cut_off("def f("), "length"),
-    **{f"ended by {why}": model(message("text", ended=why), fault)
-       for why, fault in (("max_tokens", "length"), ("MAX_TOKENS", "length"),
-                          ("SAFETY", "content_filter"), ("refusal", "refusal"),
-                          ("guardrail_intervened", "content_filter"))},
+    **{
+        f"ended by {why}": model(message("text", ended=why), fault)
+        for why, fault in (
+            ("max_tokens", "length"),
+            ("MAX_TOKENS", "length"),
+            ("SAFETY", "content_filter"),
+            ("refusal", "refusal"),
+            ("guardrail_intervened", "content_filter"),
+        )
+    },
     "filtered": model(filtered(), "content_filter"),
     "refused": model(refusal(), "refusal"),
     "a call": model(tool_call(), "tool_call"),
@@ -202,27 +231,40 @@ TABLE: dict[str, Row] = {
     "nothing": model(text(""), "empty"),
     "null for a text": model(message(None), "empty"),
     "blanks": model(text(" \n"), "empty"),
-    "a prompt that is too long": model(status(400, LONG % "context_length_exceeded"), "context"),
+    "a prompt that is too long": model(
+        status(400, LONG % "context_length_exceeded"), "context"
+    ),
     "a prompt that is too long, 413": model(status(413, LONG % "x"), "context"),
     # -- odd, and well
     "packed": nobody(raw(gzip.compress(DONE), "gzip")),
     "packed otherwise": nobody(raw(zlib.compress(DONE), "deflate")),
     "packed, by another name": nobody(raw(gzip.compress(DONE), "X-GZIP")),
-    "odd details of usage": nobody(text("hi", usage=USAGE | {"prompt_tokens_details": "none"})),
+    "odd details of usage": nobody(
+        text("hi", usage=USAGE | {"prompt_tokens_details": "none"})
+    ),
     "no reason for its end": nobody(text("hi", ended=None)),
-    **{f"ended well by {why}": nobody(text("hi", ended=why))
-       for why in ("tool_calls", "end_turn", "STOP")},
+    **{
+        f"ended well by {why}": nobody(text("hi", ended=why))
+        for why in ("tool_calls", "end_turn", "STOP")
+    },
     "an unknown reason": nobody(text("hi", ended="<b>because</b>")),
     "fields that nobody knows": nobody(choice(more={"a": [1]})),
-    "two choices": nobody(changed(lambda body: body["choices"].append(body["choices"][0]))),
+    "two choices": nobody(
+        changed(lambda body: body["choices"].append(body["choices"][0]))
+    ),
     "spaces around it": nobody(raw(b"\n" * 5000 + DONE + b" " * 5000)),
     "half a character": nobody(text("hi \ud800"), "hi ?"),
     "a line that ends a terminal's": nobody(text("hi\x1b[2J\0"), "hi\x1b[2J\0"),
-}  # fmt: skip
+}
 
 
 def reached(url, **keys):
-    fixed = {"provider": "openai", "name": "m", "base_url": url, "max_retries": TRIES - 1}
+    fixed = {
+        "provider": "openai",
+        "name": "m",
+        "base_url": url,
+        "max_retries": TRIES - 1,
+    }
     return build_model(ModelConfig.model_validate(fixed | {"timeout": 3} | keys))
 
 
@@ -245,7 +287,10 @@ async def test_whose_failure_it_is(name, server):
         assert isinstance(result, ContextError)
     else:
         assert isinstance(result, Reply), result
-        assert (result.text, result.fault) == (row.said, None) or result.fault == row.said
+        assert (result.text, result.fault) == (
+            row.said,
+            None,
+        ) or result.fault == row.said
     assert len(played.bodies) == row.tries
 
 
@@ -257,22 +302,36 @@ async def test_an_endpoint_that_is_not_there():
             await client.ask(ASKED, sample="0")
 
 
-USAGES = [None, {}, [], "many", 3, {"prompt_tokens": 1.5, "completion_tokens": 2},
-          {"prompt_tokens": "7", "completion_tokens": "3"},
-          {"prompt_tokens": 10**30, "completion_tokens": 3},
-          {"prompt_tokens": -1, "completion_tokens": 3},
-          {"prompt_tokens": True, "completion_tokens": 3},
-          {"prompt_tokens": None, "completion_tokens": None},
-          {"prompt_tokens": 0, "completion_tokens": 0},
-          {"prompt_tokens": 7, "completion_tokens": 0},
-          {"prompt_tokens": 7}, {"prompt_tokens": [7], "completion_tokens": {}}]  # fmt: skip
+USAGES = [
+    None,
+    {},
+    [],
+    "many",
+    3,
+    {"prompt_tokens": 1.5, "completion_tokens": 2},
+    {"prompt_tokens": "7", "completion_tokens": "3"},
+    {"prompt_tokens": 10**30, "completion_tokens": 3},
+    {"prompt_tokens": -1, "completion_tokens": 3},
+    {"prompt_tokens": True, "completion_tokens": 3},
+    {"prompt_tokens": None, "completion_tokens": None},
+    {"prompt_tokens": 0, "completion_tokens": 0},
+    {"prompt_tokens": 7, "completion_tokens": 0},
+    {"prompt_tokens": 7},
+    {"prompt_tokens": [7], "completion_tokens": {}},
+]
 
 
 @pytest.mark.parametrize("usage", USAGES)
 async def test_a_report_that_cannot_be_true_is_an_estimate(usage, server):
     endpoint = Endpoint(server).play(text("hello there", usage=usage))
-    reply = await reached(endpoint.url, price={"prompt": 1, "completion": 1}).ask(ASKED, sample="0")
-    assert (reply.text, reply.usage.estimated, reply.usage.calls) == ("hello there", True, 1)
+    reply = await reached(endpoint.url, price={"prompt": 1, "completion": 1}).ask(
+        ASKED, sample="0"
+    )
+    assert (reply.text, reply.usage.estimated, reply.usage.calls) == (
+        "hello there",
+        True,
+        1,
+    )
     assert reply.usage.cost_usd is None
     assert 0 < reply.usage.tokens < 100
 
@@ -282,7 +341,9 @@ async def test_a_cache_that_fails_is_the_machines_and_costs_no_reply(
     broken, server, tmp_path, caplog
 ):
     endpoint = Endpoint(server).play("one" * 9000, "two" * 9000)
-    config = ModelConfig(provider="openai", name="m", base_url=endpoint.url, max_retries=0)
+    config = ModelConfig(
+        provider="openai", name="m", base_url=endpoint.url, max_retries=0
+    )
     file = tmp_path / "replies.sqlite"
     if broken == "garbage":
         file.write_bytes(b"garbage" * 1000)
@@ -310,10 +371,15 @@ async def test_slow_and_endless_requests_never_stop_the_others(server):
         return slow[asked](body) if asked in slow else text(asked)
 
     client = reached(Endpoint(server).play(play).url, timeout=60, max_retries=0)
-    held = [asyncio.create_task(client.ask([Message("user", name)], sample="0")) for name in slow]
+    held = [
+        asyncio.create_task(client.ask([Message("user", name)], sample="0"))
+        for name in slow
+    ]
     await asyncio.sleep(0.5)
     asked = [f"question {number}" for number in range(20)]
-    replies = await asyncio.gather(*(client.ask([Message("user", a)], sample="0") for a in asked))
+    replies = await asyncio.gather(
+        *(client.ask([Message("user", a)], sample="0") for a in asked)
+    )
     assert [reply.text for reply in replies] == asked
     assert not held[0].done()  # whatever the machine is busy with
     held[0].cancel()
@@ -324,7 +390,9 @@ async def test_slow_and_endless_requests_never_stop_the_others(server):
 @pytest.mark.parametrize("play", [bomb, endless, dripping])
 async def test_embeddings_are_bounded_too(play, server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    server.expect_request(re.compile(".*")).respond_with_handler(lambda request: play({}))
+    server.expect_request(re.compile(".*")).respond_with_handler(
+        lambda request: play({})
+    )
     facts = {"name": "e", "provider": "openai", "base_url": server.url_for("/v1")}
     embedding = build_embedding({**facts, "timeout": 2, "max_retries": 0})
     packed(200)

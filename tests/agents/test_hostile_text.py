@@ -20,7 +20,15 @@ from retrieval.prompting import read_order
 from sandbox.inside.compare import read_format
 
 SIZE = 300_000
-FORMS = (Letters(), Choices(), Block("cif"), File("POSCAR"), Text(), Number("eV"), Json({"a": 1}))
+FORMS = (
+    Letters(),
+    Choices(),
+    Block("cif"),
+    File("POSCAR"),
+    Text(),
+    Number("eV"),
+    Json({"a": 1}),
+)
 #: Of the processor, not of the clock. Quadratic reading takes many seconds, linear reading less
 #: than a fifth of one.
 SECONDS = 3
@@ -54,8 +62,12 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "thoughts": spoken,
     "fences": lambda text: list(fences(text)),
     "format": read_format,
-    "calls": lambda text: read_calls(text, [{"function": {"name": "run", "parameters": {}}}]),
-    "attempt": lambda text: prompts.render_attempt(prompts.Attempt(1, text, "ok", text)),
+    "calls": lambda text: read_calls(
+        text, [{"function": {"name": "run", "parameters": {}}}]
+    ),
+    "attempt": lambda text: prompts.render_attempt(
+        prompts.Attempt(1, text, "ok", text)
+    ),
     **{f"answer, {type(form).__name__}": form.read for form in FORMS},
     "documentation, check": check_reply,
     "documentation, clean": clean_reply,
@@ -68,7 +80,9 @@ def _filled(unit, head="", tail=""):
     return head + unit * ((SIZE - len(head) - len(tail)) // len(unit)) + tail
 
 
-GROWING = yaml.safe_load((Path(__file__).parents[1] / "data" / "growing_texts.yaml").read_text())
+GROWING = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "growing_texts.yaml").read_text()
+)
 TEXTS = {name: _filled(*parts) for name, parts in GROWING.items()}
 
 

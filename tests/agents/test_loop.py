@@ -32,9 +32,13 @@ QUESTION = Question(
     {"volume": "float", "sites": "int"},
 )
 CHAIN = Question(
-    "q", "With lab:\n- `value`: the amber hold of thin layers. Format: `float`.", {"value": "float"}
+    "q",
+    "With lab:\n- `value`: the amber hold of thin layers. Format: `float`.",
+    {"value": "float"},
 )
-DATA = yaml.safe_load((Path(__file__).parents[1] / "data" / "episodes.yaml").read_text())
+DATA = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "episodes.yaml").read_text()
+)
 REPLIES: dict[str, str] = DATA["texts"] | {
     name: code_reply(code.replace("# setup\n", DATA["setup"]))
     for name, code in DATA["code"].items()
@@ -92,13 +96,18 @@ async def test_what_is_sent_and_how_it_ends(case: Case, live_sandbox: Sandbox):
     assert case.code in (trajectory.code or "")
     assert trajectory.usage.calls == len(chat.prompts)
     assert case.calls in (None, len(chat.prompts))
-    assert case.executed in (None, sum(step.kind == "execute" for step in trajectory.steps))
+    assert case.executed in (
+        None,
+        sum(step.kind == "execute" for step in trajectory.steps),
+    )
     for number, texts in case.shows.items():
         assert [text for text in texts if text not in chat.prompts[number]] == []
     for number, texts in case.hides.items():
         assert [text for text in texts if text in chat.prompts[number]] == []
     if case.documents is not None:
-        assert [prompt.count("<document name=") for prompt in chat.prompts] == case.documents
+        assert [
+            prompt.count("<document name=") for prompt in chat.prompts
+        ] == case.documents
     assert len({chat.prompts[number] for number in case.equal}) <= 1
     if case.asked is not None:
         assert retriever is not None
@@ -111,10 +120,16 @@ async def test_a_prompt_begins_with_the_one_before_it(live_sandbox: Sandbox):
     other = NONE.replace("8", "4 + 4")
     model, chat = client(NONE, several, other, CRITIQUE, GOOD)
     retriever = ListRetriever("m.A", "m.B", "m.C", "m.D", "Lattice")
-    trajectory = await Reflect(Context(model, retriever, live_sandbox), k=2).solve(QUESTION)
+    trajectory = await Reflect(Context(model, retriever, live_sandbox), k=2).solve(
+        QUESTION
+    )
     assert trajectory.stop_reason == "answered"
-    assert retriever.queries == [QUESTION.prompt, "`m.C`", "`m.D` and more",
-                                 "volume of a `Lattice`"]  # fmt: skip
+    assert retriever.queries == [
+        QUESTION.prompt,
+        "`m.C`",
+        "`m.D` and more",
+        "volume of a `Lattice`",
+    ]
     drafts = [chat.prompts[i].partition("Notes:")[0] for i in (0, 2, 4)]
     assert drafts[1].startswith(drafts[0].rstrip())
     assert drafts[2].startswith(drafts[1].partition("The attempts above")[0].rstrip())
@@ -125,10 +140,16 @@ async def test_a_prompt_begins_with_the_one_before_it(live_sandbox: Sandbox):
 async def test_without_k_the_model_says_how_many_documents_it_gets():
     model, chat = client(GOOD)
     model.config = model.config.model_copy(update={"documents": 2})
-    trajectory = await Rag(Context(model, ListRetriever("m.A", "m.B", "m.C"))).solve(QUESTION)
+    trajectory = await Rag(Context(model, ListRetriever("m.A", "m.B", "m.C"))).solve(
+        QUESTION
+    )
     assert chat.prompts[0].count("<document name=") == 2
     assert [s.kind for s in trajectory.steps] == ["retrieve", "model", "parse"]
-    assert trajectory.steps[0].detail["hits"][0] == {"id": "m.A", "name": "m.A", "score": 1.0}
+    assert trajectory.steps[0].detail["hits"][0] == {
+        "id": "m.A",
+        "name": "m.A",
+        "score": 1.0,
+    }
 
 
 async def test_long_documents_keep_what_the_question_asks_about():
@@ -140,13 +161,17 @@ async def test_long_documents_keep_what_the_question_asks_about():
     model, chat = client(GOOD)
     model.config = model.config.model_copy(update={"document_characters": 900})
     await Rag(Context(model, retriever)).solve(QUESTION)
-    (shown,) = re.findall(r"<document [^>]*>\n(.*?)\n</document>", chat.prompts[0], re.DOTALL)
+    (shown,) = re.findall(
+        r"<document [^>]*>\n(.*?)\n</document>", chat.prompts[0], re.DOTALL
+    )
     assert len(shown) <= 900
     assert "sites() -> int [method]: How many." in shown
     assert "part_39" in shown  # by name at least
 
 
-async def test_a_refusal_is_not_asked_to_send_its_solution_again(httpserver: HTTPServer):
+async def test_a_refusal_is_not_asked_to_send_its_solution_again(
+    httpserver: HTTPServer,
+):
     endpoint = Endpoint(httpserver).play(refusal(), GOOD)
     trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
     assert (trajectory.stop_reason, trajectory.fault) == ("format_error", "refusal")
@@ -195,8 +220,10 @@ async def test_an_input_without_a_name_is_asked_for_once_more_in_the_words_of_th
     described = chain(tmp_path, 1, "The brightness that follows.", "lab.end.teal")
     trajectory = await Reflect(Context(model, described, live_sandbox)).solve(CHAIN)
     assert [s.detail["purpose"] for s in trajectory.steps if s.kind == "model"] == [
-        "link", "link", "generate",
-    ]  # fmt: skip
+        "link",
+        "link",
+        "generate",
+    ]
     assert "brightness that follows" in chat.prompts[0]
     assert "1. The teal glow" in chat.prompts[1]
     assert "`x` is what `lab.end.teal` gives" in chat.prompts[2]
@@ -214,8 +241,11 @@ async def test_what_a_critic_seeks_in_words_is_asked_for_by_its_definition(
     retriever = chain(tmp_path, 2, "", "lab.end.teal")
     trajectory = await Reflect(Context(model, retriever, live_sandbox)).solve(CHAIN)
     assert [s.detail["purpose"] for s in trajectory.steps if s.kind == "model"] == [
-        "generate", "critique", "link", "generate",
-    ]  # fmt: skip
+        "generate",
+        "critique",
+        "link",
+        "generate",
+    ]
     assert "brightness of a sort\n1. The teal glow of brightness." in chat.prompts[2]
     assert "lab.end.teal" not in chat.prompts[0]
     assert "lab.end.teal" in chat.prompts[3]

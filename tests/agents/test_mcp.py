@@ -52,7 +52,11 @@ GOOD = [
 ]
 BAD = [
     ("search", {"queries": []}, "List should have at least 1 item"),
-    ("lookup", {"names": ["SpacegroupAnalyser"]}, "pymatgen.symmetry.analyzer.SpacegroupAnalyzer"),
+    (
+        "lookup",
+        {"names": ["SpacegroupAnalyser"]},
+        "pymatgen.symmetry.analyzer.SpacegroupAnalyzer",
+    ),
     ("solve", {"question": ""}, "String should have at least 1 character"),
     ("answer", {"code": "x", "entry": "f"}, "Unknown tool: answer"),
 ]
@@ -77,7 +81,9 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
             assert len(text) < LARGEST
 
         code = "from pymatgen.core import Lattice\ndef f():\n    return Lattice.cubic(2).volume"
-        assert "returned:\n8.0 (float)" in await call(client, "run", code=code, entry="f")
+        assert "returned:\n8.0 (float)" in await call(
+            client, "run", code=code, entry="f"
+        )
         printed = await call(client, "run", code="print('printed')\n1 / 0")
         assert "outcome: exception" in printed
         assert "ZeroDivisionError" in printed
@@ -86,13 +92,19 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert "outcome: exception" in await call(client, "run", code=reach)
         (tmp_path / "n.txt").write_text("7")
         code = (
-            "def f():\n    open('out/b.txt', 'w').write('8')\n    return int(open('n.txt').read())"
+            "def f():\n"
+            "    open('out/b.txt', 'w').write('8')\n"
+            "    return int(open('n.txt').read())"
         )
-        ran = await call(client, "run", code=code, entry="f", files=[str(tmp_path / "n.txt")])
+        ran = await call(
+            client, "run", code=code, entry="f", files=[str(tmp_path / "n.txt")]
+        )
         assert "returned:\n7 (int)" in ran
         assert ran.rpartition("written: ")[2].startswith(str(tmp_path / "sessions"))
         assert ran.endswith("/1/b.txt")
-        assert "no.txt: no such file" in await refused(client, "run", code="1", files=["no.txt"])
+        assert "no.txt: no such file" in await refused(
+            client, "run", code="1", files=["no.txt"]
+        )
 
         solved = json.loads(
             await call(client, "solve", question="What is the band gap of silicon?")
@@ -102,19 +114,30 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert "there is no model to ask" in solved["message"]
 
 
-async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(httpserver):
+async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
+    httpserver,
+):
     body = "from pymatgen.core import Lattice\nreturn {'volume_A3': Lattice.cubic(3).volume}"
     endpoint = Endpoint(httpserver).play(code_reply(body))
-    options = [f"model.base_url={httpserver.url_for('/v1')}", "model.name=m", "retrieval=none"]
+    options = [
+        f"model.base_url={httpserver.url_for('/v1')}",
+        "model.name=m",
+        "retrieval=none",
+    ]
     told: list[tuple[float, str | None]] = []
 
     async def progress(number, _, text):
         told.append((number, text))
 
     async with Client(server(*options)) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == ["run", "solve"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == [
+            "run",
+            "solve",
+        ]
         result = await client.call_tool(
-            "solve", {"question": "Volume of a cube with an edge of 3?"}, progress_callback=progress
+            "solve",
+            {"question": "Volume of a cube with an edge of 3?"},
+            progress_callback=progress,
         )
         solved = result.structured_content
         assert solved == json.loads(result.content[0].text)
@@ -132,4 +155,6 @@ async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
 
 async def test_what_is_missing_is_said_in_a_result():
     async with Client(server("model=none", "env=no-such-environment")) as client:
-        assert "no-such-environment" in await refused(client, "lookup", names=["Lattice"])
+        assert "no-such-environment" in await refused(
+            client, "lookup", names=["Lattice"]
+        )

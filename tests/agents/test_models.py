@@ -18,7 +18,16 @@ from agents.models.reply import read, sent_of
 from agents.systems.single import Single
 from tests.agents.scripted import ScriptedModel, client, code_reply
 from tests.agents.test_systems import QUESTION
-from tests.endpoint import Endpoint, config, cut_off, message, reasoned, refusal, refusing, text
+from tests.endpoint import (
+    Endpoint,
+    config,
+    cut_off,
+    message,
+    reasoned,
+    refusal,
+    refusing,
+    text,
+)
 
 MESSAGES = [Message("user", "hello")]
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
@@ -47,7 +56,9 @@ async def test_the_cache_keeps_samples_apart(httpserver, tmp_path):
     assert again.usage.cost_usd == 0.0
     assert len(endpoint.bodies) == 2
     # A new process finds the same replies; another temperature is another request.
-    assert (await build_model(config(httpserver), cache=tmp_path).ask(MESSAGES, sample="1")).cached
+    assert (
+        await build_model(config(httpserver), cache=tmp_path).ask(MESSAGES, sample="1")
+    ).cached
     warmer = build_model(config(httpserver, temperature=1.0), cache=tmp_path)
     assert (await warmer.ask(MESSAGES, sample="0")).text == "three"
     endpoint.play(text(""))  # an empty reply is not kept
@@ -94,7 +105,11 @@ def judged(body):
     response = message(" good")
     if body.get("logprobs"):
         plain = json.loads(response.get_data())
-        first = {"token": " good", "logprob": -0.5, "top_logprobs": TOP[: body["top_logprobs"]]}
+        first = {
+            "token": " good",
+            "logprob": -0.5,
+            "top_logprobs": TOP[: body["top_logprobs"]],
+        }
         plain["choices"][0]["logprobs"] = {"content": [first]}
         response = Response(json.dumps(plain), content_type="application/json")
     return response
@@ -119,7 +134,9 @@ async def test_an_endpoint_without_them_answers_all_the_same(httpserver, play):
     model = build_model(config(endpoint))
     replies = [await model.ask(MESSAGES, sample=str(n), logprobs=5) for n in range(2)]
     assert [(reply.text, reply.logprobs) for reply in replies] == [("good", None)] * 2
-    assert len(endpoint.bodies) == (2 if isinstance(play, str) else 3)  # refused once, remembered
+    assert len(endpoint.bodies) == (
+        2 if isinstance(play, str) else 3
+    )  # refused once, remembered
 
 
 CODE = code_reply("return {'a': 1}")
@@ -136,7 +153,9 @@ async def test_reasoning_in_its_own_field_is_kept_apart(httpserver, tmp_path):
         endpoint.play(reasoned("a thought", "the answer", field))
         model = build_model(config(endpoint), cache=tmp_path / field)
         replies = [await model.ask(MESSAGES, sample="0") for _ in range(2)]
-        assert [(r.text, r.reasoning) for r in replies] == [("the answer", "a thought")] * 2
+        assert [(r.text, r.reasoning) for r in replies] == [
+            ("the answer", "a thought")
+        ] * 2
         assert [r.cached for r in replies] == [False, True]
 
 
@@ -158,7 +177,9 @@ def test_hostile_reasoning_ends():
 
 
 async def test_a_fault_reaches_the_trajectory_and_its_steps(httpserver):
-    endpoint = Endpoint(httpserver).play(reasoned("I think", "", "reasoning_content"), refusal())
+    endpoint = Endpoint(httpserver).play(
+        reasoned("I think", "", "reasoning_content"), refusal()
+    )
     trajectory = await Single(Context(build_model(config(endpoint)))).solve(QUESTION)
     assert (trajectory.code, trajectory.stop_reason) == (None, "format_error")
     assert trajectory.fault == "refusal"
@@ -197,7 +218,11 @@ async def test_equal_requests_are_different_samples_and_the_same_ones_again(tmp_
     assert [reply.text for reply in replies] == ["one", "two"]
     assert all(reply.cached for reply in replies)
     assert (len(asked.prompts), len(unasked.prompts)) == (3, 0)
-    assert (again.usage.calls, again.usage.cached_calls, again.usage.cost_usd) == (0, 2, 0.0)
+    assert (again.usage.calls, again.usage.cached_calls, again.usage.cost_usd) == (
+        0,
+        2,
+        0.0,
+    )
 
 
 async def test_a_limit_refuses_before_anything_is_sent():
@@ -215,7 +240,11 @@ async def test_a_limit_refuses_before_anything_is_sent():
 @pytest.mark.parametrize(
     ("config", "priced", "message"),
     [
-        ({"provider": "openai", "name": "m", "base_url": "http://127.0.0.1:9"}, True, "price of m"),
+        (
+            {"provider": "openai", "name": "m", "base_url": "http://127.0.0.1:9"},
+            True,
+            "price of m",
+        ),
         ({"provider": "none"}, False, "model.name=...: must be given"),
     ],
 )

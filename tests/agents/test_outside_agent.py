@@ -31,11 +31,18 @@ def agent(tmp_path):
 def question(tmp_path, answer=WANTED):
     (tmp_path / "input").write_text("Na Cl")
     mounts = {"sub/structure.cif": str(tmp_path / "input")}
-    return Question("q", "Swap them.", mounts=mounts, answer=answer,
-                    attachments=(Document("../paper.txt", "A paper."),))  # fmt: skip
+    return Question(
+        "q",
+        "Swap them.",
+        mounts=mounts,
+        answer=answer,
+        attachments=(Document("../paper.txt", "A paper."),),
+    )
 
 
-async def test_it_gets_files_and_an_instruction_and_leaves_a_file_or_a_reply(agent, tmp_path):
+async def test_it_gets_files_and_an_instruction_and_leaves_a_file_or_a_reply(
+    agent, tmp_path
+):
     made = agent(
         """
         import pathlib, sys
@@ -63,7 +70,9 @@ async def test_it_gets_files_and_an_instruction_and_leaves_a_file_or_a_reply(age
         """
     )
     assert (await made.solve(question(tmp_path, Letters()))).value == "B"
-    assert (await made.solve(question(tmp_path, Block("cif")))).stop_reason == "format_error"
+    assert (
+        await made.solve(question(tmp_path, Block("cif")))
+    ).stop_reason == "format_error"
     assert "A paper." in instruction(question(tmp_path, Letters()))
     assert "<code>" in instruction(question(tmp_path, CODE))
 
@@ -84,7 +93,9 @@ async def test_it_gets_files_and_an_instruction_and_leaves_a_file_or_a_reply(age
 )
 async def test_whatever_it_leaves_is_an_answer_or_none(agent, tmp_path, source, reason):
     limit = 3 if reason == "timeout" else 600
-    assert (await agent(source, timeout=limit).solve(question(tmp_path))).stop_reason == reason
+    assert (
+        await agent(source, timeout=limit).solve(question(tmp_path))
+    ).stop_reason == reason
 
 
 def test_of_several_results_the_uppermost_counts_and_a_huge_one_is_cut(tmp_path):
@@ -102,7 +113,9 @@ def test_of_several_results_the_uppermost_counts_and_a_huge_one_is_cut(tmp_path)
 
 def alive(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
     except FileNotFoundError:
         return False
 
@@ -133,7 +146,9 @@ async def test_time_and_output_are_limited(agent, tmp_path):
 
 async def test_a_program_that_is_not_there_is_no_wrong_answer(tmp_path):
     model = build_model(ModelConfig(provider="none", name="none"))
-    found = await Command(Context(model), program="/nowhere/agent").solve(question(tmp_path))
+    found = await Command(Context(model), program="/nowhere/agent").solve(
+        question(tmp_path)
+    )
     assert found.stop_reason == "sandbox_error"
     assert "cannot be started" in found.error
     for program, said in (("", "name the command line"), ("'", "No closing quotation")):

@@ -6,7 +6,14 @@ import pytest
 
 from agents import models
 from agents.assistant import read_config
-from agents.models import Message, ModelConfig, ModelError, Price, build_model, find_price
+from agents.models import (
+    Message,
+    ModelConfig,
+    ModelError,
+    Price,
+    build_model,
+    find_price,
+)
 from agents.models.client import refused_parameter
 from matsmith.core.errors import UsageError
 from tests.docgen.conftest import table
@@ -29,13 +36,23 @@ LIMIT = "max_completion_tokens"
     ("play", "settings", "adjusted"),
     [
         (refusing("temperature"), {}, ["temperature not sent"]),
-        (refusing("top_p", "min_p"), {"options": {"top_p": 0.9, "min_p": 0.1}},
-         ["top_p not sent", "min_p not sent"]),
-        (refusing(LIMIT, instead="max_tokens"), {"max_tokens": 50}, [f"{LIMIT} sent as"]),
-        (refusing(LIMIT, "max_tokens"), {"max_tokens": 50},
-         [f"{LIMIT} sent as", "max_tokens not sent"]),
+        (
+            refusing("top_p", "min_p"),
+            {"options": {"top_p": 0.9, "min_p": 0.1}},
+            ["top_p not sent", "min_p not sent"],
+        ),
+        (
+            refusing(LIMIT, instead="max_tokens"),
+            {"max_tokens": 50},
+            [f"{LIMIT} sent as"],
+        ),
+        (
+            refusing(LIMIT, "max_tokens"),
+            {"max_tokens": 50},
+            [f"{LIMIT} sent as", "max_tokens not sent"],
+        ),
     ],
-)  # fmt: skip
+)
 async def test_what_is_refused_is_left_out_once_and_remembered(
     httpserver, caplog, play, settings, adjusted
 ):
@@ -46,13 +63,17 @@ async def test_what_is_refused_is_left_out_once_and_remembered(
         assert reply.text == "hi"
         assert all(map(str.startswith, reply.adjusted, adjusted))
     assert len(endpoint.bodies) == 2 + len(adjusted)
-    assert [r.name for r in caplog.records].count("agents.models.client") == len(adjusted)
+    assert [r.name for r in caplog.records].count("agents.models.client") == len(
+        adjusted
+    )
 
 
 async def test_requests_in_flight_together_change_it_once(httpserver):
     endpoint = Endpoint(httpserver).play(late(0.05, refusing("temperature", "top_p")))
     model = build_model(config(endpoint, options={"top_p": 0.5}))
-    replies = await asyncio.gather(*(model.ask(MESSAGES, sample=str(n)) for n in range(4)))
+    replies = await asyncio.gather(
+        *(model.ask(MESSAGES, sample=str(n)) for n in range(4))
+    )
     assert {reply.text for reply in replies} == {"hi"}
     assert len(model.adjustments) == 2
 
@@ -79,8 +100,14 @@ def test_which_parameter_an_error_refuses(code, said, name):
 def test_a_wrong_provider_and_a_wrong_class_are_one_line():
     for wrong, said in (
         ({"provider": "nosuch"}, r"model\.provider: .*'openai'"),
-        ({"provider": "class", "path": "nosuch.Model"}, r"model\.path: .*'nosuch.Model'"),
-        ({"provider": "class", "path": f"{__name__}.Flaky", "options": {"x": 1}}, r"model\.path"),
+        (
+            {"provider": "class", "path": "nosuch.Model"},
+            r"model\.path: .*'nosuch.Model'",
+        ),
+        (
+            {"provider": "class", "path": f"{__name__}.Flaky", "options": {"x": 1}},
+            r"model\.path",
+        ),
     ):
         with pytest.raises(ValueError, match=said) as caught:
             build_model(models.read_config({"name": "x", **wrong}))
@@ -103,7 +130,9 @@ class Flaky:
 async def test_a_class_of_ones_own_is_tried_again_too(monkeypatch):
     monkeypatch.setattr("matsmith.core.endpoint.LONGEST_PAUSE", 0.01)
     base = {"provider": "class", "name": "flaky", "path": f"{__name__}.Flaky"}
-    reply = await build_model(ModelConfig(**base, max_retries=2)).ask(MESSAGES, sample="0")
+    reply = await build_model(ModelConfig(**base, max_retries=2)).ask(
+        MESSAGES, sample="0"
+    )
     assert reply.text == "flaky, at last"
     with pytest.raises(ModelError, match="reset"):
         await build_model(ModelConfig(**base, max_retries=1)).ask(MESSAGES, sample="0")
@@ -134,7 +163,9 @@ def price(provider, name, base_url=None):
 
 
 @pytest.mark.parametrize(("name", "base_url", "known"), TABLES["priced"])
-def test_a_vendors_model_has_its_price_and_nothing_is_invented(name, base_url, known, monkeypatch):
+def test_a_vendors_model_has_its_price_and_nothing_is_invented(
+    name, base_url, known, monkeypatch
+):
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(variable, raising=False)
     found = price("openai", name, base_url)
@@ -151,7 +182,9 @@ def test_an_address_in_the_environment_counts(monkeypatch):
 def test_of_a_price_with_tiers_the_highest_counts():
     from genai_prices import Usage, calc_price
 
-    tiers = calc_price(Usage(), "gemini-2.5-pro", provider_id="google").model_price.input_mtok
+    tiers = calc_price(
+        Usage(), "gemini-2.5-pro", provider_id="google"
+    ).model_price.input_mtok
     found = price("openai", "gemini-2.5-pro", GOOGLE).prompt
     assert float(tiers.base) < found == max(float(t.price) for t in tiers.tiers)
 

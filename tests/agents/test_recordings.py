@@ -35,13 +35,20 @@ QUESTION = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})
 
 
 def live(server, file):
-    plain = {"provider": "openai", "name": "local", "base_url": server.url_for("/v1"),
-             "max_retries": 0, "record": file}  # fmt: skip
+    plain = {
+        "provider": "openai",
+        "name": "local",
+        "base_url": server.url_for("/v1"),
+        "max_retries": 0,
+        "record": file,
+    }
     return ModelConfig.model_validate(plain)
 
 
 def played(file, *, strict=False):
-    return ModelConfig(provider="recorded", name="local (recorded)", recordings=file, strict=strict)
+    return ModelConfig(
+        provider="recorded", name="local (recorded)", recordings=file, strict=strict
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,9 @@ async def test_a_played_reply_is_what_the_endpoint_sent(sent, httpserver, tmp_pa
     )
     assert again.changed == ()
     kept = ("text", "usage", "fault", "reasoning", "tool_calls", "raw")
-    assert [getattr(again, key) for key in kept] == [getattr(first, key) for key in kept]
+    assert [getattr(again, key) for key in kept] == [
+        getattr(first, key) for key in kept
+    ]
     assert len(endpoint.bodies) == 1
     (line,) = read_exchanges(file)
     assert "hello" not in file.read_text()
@@ -85,7 +94,9 @@ async def test_cached_replies_are_recorded_and_requests_without_a_place_are_not(
     await model.ask(ASKED, sample="0", place=PLACE)
     (line,) = read_exchanges(file)
     assert line.reply["text"] == "one"
-    with pytest.raises(RecordingError, match=r"this request: no reply was recorded.*OPENAI_API"):
+    with pytest.raises(
+        RecordingError, match=r"this request: no reply was recorded.*OPENAI_API"
+    ):
         await build_model(played(file), scene=SCENE).ask(ASKED, sample="0")
 
 
@@ -134,17 +145,26 @@ async def test_what_has_changed_is_named_counted_and_refused_where_it_must_not(
     sums = counted(step.detail for step in made.steps)
     assert made.stop_reason == "answered"
     assert sums == {"prompts": 5, "changed": 5, "documents": 5}
-    assert remark(sums) == "5 of 5 prompts have changed since they were recorded: documents"
-    exact = await _solve(played(recorded, strict=True), live_sandbox, QUESTION, "x", "z")
+    assert (
+        remark(sums)
+        == "5 of 5 prompts have changed since they were recorded: documents"
+    )
+    exact = await _solve(
+        played(recorded, strict=True), live_sandbox, QUESTION, "x", "z"
+    )
     assert exact.stop_reason == "model_error"
     assert "q, seed 0, generate 1: the prompt has changed" in str(exact.error)
     assert ": documents (" in str(exact.error)
-    monkeypatch.setitem(prompts.TEXTS, "note_none", f"{prompts.TEXTS['note_none']} Really.")
+    monkeypatch.setitem(
+        prompts.TEXTS, "note_none", f"{prompts.TEXTS['note_none']} Really."
+    )
     exact = await _solve(played(recorded, strict=True), live_sandbox)
     assert ": instructions (" in str(exact.error)
 
 
-async def test_replies_that_nobody_asks_for_or_that_are_missing(httpserver, tmp_path, live_sandbox):
+async def test_replies_that_nobody_asks_for_or_that_are_missing(
+    httpserver, tmp_path, live_sandbox
+):
     recorded = await record(httpserver, tmp_path, live_sandbox)
     lines = recorded.read_text().splitlines(keepends=True)
     extra = json.loads(lines[0]) | {"purpose": "names", "turn": 7}
@@ -155,7 +175,9 @@ async def test_replies_that_nobody_asks_for_or_that_are_missing(httpserver, tmp_
     recorded.write_text("".join(lines[:3]))
     made = await _solve(played(recorded), live_sandbox)
     assert made.stop_reason == "model_error"
-    assert "q, seed 0, critique 2: no reply was recorded. To ask a model" in str(made.error)
+    assert "q, seed 0, critique 2: no reply was recorded. To ask a model" in str(
+        made.error
+    )
     sums = counted(step.detail for step in made.steps)
     assert remark(sums) == "1 of 4 prompts have no recorded reply that may be played"
 
@@ -166,7 +188,10 @@ async def test_no_exact_replay_stays_green_when_every_prompt_is_altered(
     """Whatever is altered, in whichever message: one word more is a changed prompt."""
     file = tmp_path / "t.jsonl"
     run = ("run", json.dumps({"code": "def f():\n    return {'a': 1}", "entry": "f"}))
-    answer = ("answer", json.dumps({"code": "def f():\n    return {'a': 1}", "entry": "f"}))
+    answer = (
+        "answer",
+        json.dumps({"code": "def f():\n    return {'a': 1}", "entry": "f"}),
+    )
     Endpoint(httpserver).play(tool_calls(run), tool_calls(answer), "x")
     scene = Scene("tiny", {}, "tools", "none")
     config = live(httpserver, file)
@@ -196,7 +221,9 @@ async def test_no_exact_replay_stays_green_when_every_prompt_is_altered(
 def test_every_character_of_a_prompt_belongs_to_a_segment(text, segment):
     def of(word):
         said = text.replace("one", word)
-        place = Place("q", 0, "x", 0, "What is {}?".format(word if segment == "question" else "?"))
+        place = Place(
+            "q", 0, "x", 0, "What is {}?".format(word if segment == "question" else "?")
+        )
         return digests(place, [Message("user", f"Solve.\n\n{said}\n\nEnd.")])
 
     one, two = of("one"), of("two")
@@ -210,7 +237,8 @@ def test_what_differs_between_machines_is_no_change():
         return digests(PLACE, [Message("user", f"<attempt>{text}</attempt>")])
 
     here = (
-        'File "/a/b/lib/python3.11/site-packages/x/y.py", line 3\n    f(1)\n    ~^^^\n0x7f12ab3c4d'
+        'File "/a/b/lib/python3.11/site-packages/x/y.py", line 3\n'
+        "    f(1)\n    ~^^^\n0x7f12ab3c4d"
     )
     there = 'File "/home/c/lib/python3.12/site-packages/x/y.py", line 3\n    f(1)\n0x55aa12ab3c4d'
     assert of(here) == of(there)
@@ -219,10 +247,20 @@ def test_what_differs_between_machines_is_no_change():
 
 
 def write(file, **changes):
-    line = {"model": "local", "benchmark": "tiny", "settings": {"level": "scaffold"},
-            "system": "reflect", "retrieval": "list", "question": "q", "seed": 0,
-            "purpose": "generate", "turn": 0, "prompt": {}, "reply": {"text": "hi"},
-            "digest": "1af583c098473ec0"}  # fmt: skip
+    line = {
+        "model": "local",
+        "benchmark": "tiny",
+        "settings": {"level": "scaffold"},
+        "system": "reflect",
+        "retrieval": "list",
+        "question": "q",
+        "seed": 0,
+        "purpose": "generate",
+        "turn": 0,
+        "prompt": {},
+        "reply": {"text": "hi"},
+        "digest": "1af583c098473ec0",
+    }
     with file.open("a") as lines:
         lines.write(json.dumps(line | changes) + "\n")
 
@@ -276,7 +314,9 @@ async def test_the_last_of_each_place_is_played_packed_or_not(tmp_path):
     with file.open("a") as lines:
         lines.write('{"half a line')
     for one in (file, packed):
-        sent, changed = Recordings(played(one, strict=True), SCENE).play(PLACE, ASKED, ())
+        sent, changed = Recordings(played(one, strict=True), SCENE).play(
+            PLACE, ASKED, ()
+        )
         assert (getattr(sent, "text", None), changed) == ("two", ())
 
 
@@ -288,5 +328,7 @@ def test_no_shipped_reply_was_edited():
             if "overflow" in exchange.reply:
                 continue
             reply = read(Sent.model_validate(exchange.reply), ASKED, ())
-            assert reply.text.strip() or exchange.reply.get("calls") or reply.fault, exchange
+            assert reply.text.strip() or exchange.reply.get("calls") or reply.fault, (
+                exchange
+            )
             assert reply.usage.prompt_tokens > 0

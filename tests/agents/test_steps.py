@@ -39,7 +39,9 @@ async def test_queries_indices_and_names_lead_to_the_documents_of_the_last_promp
         GOOD,
     )
     found = retriever(TwoQueries)
-    trajectory = await Agentic(Context(model, found), k=3, top=2, sources=0).solve(QUESTION)
+    trajectory = await Agentic(Context(model, found), k=3, top=2, sources=0).solve(
+        QUESTION
+    )
     assert found.queries == ["first thing", "second thing"]
     # 1. m.A 2. m.B 3. m.C 4. m.D 5. Lattice, each once
     assert chat.prompts[1].count("m.C: about m.C") == 1
@@ -53,28 +55,48 @@ async def test_queries_indices_and_names_lead_to_the_documents_of_the_last_promp
     assert "about m.A" not in last
     assert trajectory.stop_reason == "answered"
     text = "\n".join(chat.prompts).lower()  # no hint about a benchmark
-    assert [hint for hint in ("defect", "mattools", "benchmark", "unit test") if hint in text] == []
+    assert [
+        hint
+        for hint in ("defect", "mattools", "benchmark", "unit test")
+        if hint in text
+    ] == []
     assert [s.detail["purpose"] for s in trajectory.steps if s.kind == "model"] == [
-        "decompose", "rerank", "names", "rerank", "generate",
-    ]  # fmt: skip
+        "decompose",
+        "rerank",
+        "names",
+        "rerank",
+        "generate",
+    ]
 
 
 async def test_a_name_that_is_not_there_is_resolved_to_the_nearest_and_reported():
     model, chat = client(
         "<queries>x</queries>", "<names>\npymatgen.core.Latice\nm.Zzz\n</names>", GOOD
     )
-    trajectory = await Agentic(Context(model, retriever()), k=1, sources=0).solve(QUESTION)
+    trajectory = await Agentic(Context(model, retriever()), k=1, sources=0).solve(
+        QUESTION
+    )
     assert "about pymatgen.core.lattice.Lattice" in chat.prompts[2]
-    checks = [f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]]
+    checks = [
+        f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]
+    ]
     assert any("`pymatgen.core.Latice` does not exist" in check for check in checks)
     assert any("`m.Zzz` is not in the symbol table" in check for check in checks)
 
 
 async def test_unreadable_replies_are_recorded_and_change_nothing():
     model, chat = client("no tags", "none", "nothing", "none", GOOD)
-    trajectory = await Agentic(Context(model, retriever()), k=5, top=2, sources=0).solve(QUESTION)
-    checks = [f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]]
-    assert [check.partition(":")[0] for check in checks] == ["decompose", "rerank", "names"]
+    trajectory = await Agentic(
+        Context(model, retriever()), k=5, top=2, sources=0
+    ).solve(QUESTION)
+    checks = [
+        f for s in trajectory.steps if s.kind == "check" for f in s.detail["findings"]
+    ]
+    assert [check.partition(":")[0] for check in checks] == [
+        "decompose",
+        "rerank",
+        "names",
+    ]
     assert "about m.A" in chat.prompts[3]
     assert "about m.B" in chat.prompts[3]
     assert "about m.C" not in chat.prompts[3]

@@ -24,7 +24,10 @@ REPLY = (
     "<queries>x</queries><indices>1</indices><names>m.A</names>"
     "<feedback>again</feedback><query>m.A</query>" + code_reply("return {'a': None}")
 )
-FILES = {path.stem: yaml.safe_load(path.read_text()) for path in (CONF / "system").glob("*.yaml")}
+FILES = {
+    path.stem: yaml.safe_load(path.read_text())
+    for path in (CONF / "system").glob("*.yaml")
+}
 CLASSES: dict[str, Callable[..., Agent]] = {
     name: load(plain["_target_"], key="system") for name, plain in sorted(FILES.items())
 }
@@ -39,11 +42,18 @@ def test_every_system_can_be_configured_and_its_file_says_what_the_class_default
     name, tmp_path
 ):
     (tmp_path / "answers").write_text('{"id": "q", "answer": "x"}')
-    needed = {"recorded": {"answers": str(tmp_path / "answers")}, "command": {"program": "true"}}
+    needed = {
+        "recorded": {"answers": str(tmp_path / "answers")},
+        "command": {"program": "true"},
+    }
     config = read_run([f"system={name}", "retrieval=llm_doc", "model=none"])
     assert config.system.name == name
-    CLASSES[name](Context(client("")[0]), **{**config.system.params, **needed.get(name, {})})
-    if name != "reflect_published":  # the assistant builds the classes without the files
+    CLASSES[name](
+        Context(client("")[0]), **{**config.system.params, **needed.get(name, {})}
+    )
+    if (
+        name != "reflect_published"
+    ):  # the assistant builds the classes without the files
         parameters = inspect.signature(CLASSES[name]).parameters
         for key in FILES[name].keys() - {"_target_", "name", "k"}:
             assert parameters[key].default == FILES[name][key], key
@@ -55,7 +65,11 @@ def test_graphrag_retrieves_from_the_configured_source_by_graph():
         for name in ("llm_doc", "graph", "none")
     }
     lexical = found["llm_doc"]
-    assert (lexical.source, lexical.mode, lexical.name) == ("llm_doc", "graph", "llm_doc_graph")
+    assert (lexical.source, lexical.mode, lexical.name) == (
+        "llm_doc",
+        "graph",
+        "llm_doc_graph",
+    )
     assert lexical.default_embedding == "hashing"
     assert (found["graph"].mode, found["graph"].name) == ("graph", "graph")
     assert found["none"].mode == "lexical"
@@ -70,7 +84,10 @@ async def test_an_equal_budget_of_calls_is_spent_and_not_exceeded(live_sandbox, 
     assert trajectory.stop_reason == "budget"
     assert trajectory.usage.calls == len(chat.prompts) == 4
     # the last draft that the calls allow is executed too
-    drafts = sum(s.kind == "model" and s.detail["purpose"] == "generate" for s in trajectory.steps)
+    drafts = sum(
+        s.kind == "model" and s.detail["purpose"] == "generate"
+        for s in trajectory.steps
+    )
     assert sum(s.kind == "execute" for s in trajectory.steps) == drafts
 
 
@@ -100,11 +117,15 @@ async def test_calls_are_never_exceeded(live_sandbox, build, calls):
 
 @every_system
 @pytest.mark.parametrize(
-    "limit", [{"tokens": 1}, {"cost_usd": 1.0}], ids=["tokens", "dollars without a price"]
+    "limit",
+    [{"tokens": 1}, {"cost_usd": 1.0}],
+    ids=["tokens", "dollars without a price"],
 )
 async def test_the_reply_that_reaches_a_limit_is_the_last(live_sandbox, build, limit):
     model, chat = client(REPLY)
-    parts = Context(model, ListRetriever("m.A"), live_sandbox, Budget.model_validate(limit))
+    parts = Context(
+        model, ListRetriever("m.A"), live_sandbox, Budget.model_validate(limit)
+    )
     trajectory = await build(parts).solve(QUESTION)
     assert len(chat.prompts) == 1
     assert trajectory.stop_reason in {"budget", "answered"}
@@ -113,14 +134,22 @@ async def test_the_reply_that_reaches_a_limit_is_the_last(live_sandbox, build, l
 @every_system
 async def test_a_failing_model_or_retriever_is_recorded(live_sandbox, build):
     model, _ = client(ModelError("the endpoint answered 500"))
-    trajectory = await build(Context(model, ListRetriever("m.A"), live_sandbox)).solve(QUESTION)
+    trajectory = await build(Context(model, ListRetriever("m.A"), live_sandbox)).solve(
+        QUESTION
+    )
     assert trajectory.stop_reason == "model_error"
     assert "500" in str(trajectory.error)
     assert "error" in [s for s in trajectory.steps if s.kind == "model"][-1].detail
     model, _ = client(REPLY)
-    trajectory = await build(Context(model, ListRetriever(fail=True), live_sandbox)).solve(QUESTION)
-    late = {SYSTEMS[name] for name in ("single", "tools", "code2")}  # searches when it wants to
-    assert trajectory.stop_reason == ("answered" if build in late else "retrieval_error")
+    trajectory = await build(
+        Context(model, ListRetriever(fail=True), live_sandbox)
+    ).solve(QUESTION)
+    late = {
+        SYSTEMS[name] for name in ("single", "tools", "code2")
+    }  # searches when it wants to
+    assert trajectory.stop_reason == (
+        "answered" if build in late else "retrieval_error"
+    )
     assert build in late or "build it again" in str(trajectory.error)
 
 

@@ -18,15 +18,23 @@ MESSAGES: list[Message] = [Message("user", "hello")]
 
 def tool(name, **parameters):
     schema = {"type": "object", "properties": parameters}
-    return {"type": "function", "function": {"name": name, "description": f"Does {name}.",
-                                             "parameters": schema}}  # fmt: skip
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"Does {name}.",
+            "parameters": schema,
+        },
+    }
 
 
 TOOLS = [tool("search", query={"type": "string"}), tool("run", code={"type": "string"})]
 
 
 async def test_parallel_calls_come_back_in_order_and_their_results_are_sent(httpserver):
-    first = tool_calls(("search", '{"query": "a"}'), ("run", '{"code": "1"}'), content="both")
+    first = tool_calls(
+        ("search", '{"query": "a"}'), ("run", '{"code": "1"}'), content="both"
+    )
     endpoint = Endpoint(httpserver).play(first, "done")
     model = build_model(config(httpserver))
     reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
@@ -36,9 +44,14 @@ async def test_parallel_calls_come_back_in_order_and_their_results_are_sent(http
     ]
     assert (reply.text, reply.fault, reply.usage.tokens) == ("both", None, 10)
     results = [Message("tool", "found", call_id=call.id) for call in reply.tool_calls]
-    second = await model.ask([*MESSAGES, reply.message, *results], sample="1", tools=TOOLS)
+    second = await model.ask(
+        [*MESSAGES, reply.message, *results], sample="1", tools=TOOLS
+    )
     assert (second.text, second.tool_calls, second.fault) == ("done", (), None)
-    assert [t["function"]["name"] for t in endpoint.bodies[0]["tools"]] == ["search", "run"]
+    assert [t["function"]["name"] for t in endpoint.bodies[0]["tools"]] == [
+        "search",
+        "run",
+    ]
     sent = endpoint.bodies[1]["messages"]
     assert [m["role"] for m in sent] == ["user", "assistant", "tool", "tool"]
     assert [c["id"] for c in sent[1]["tool_calls"]] == ["call_1", "call_2"]
@@ -55,7 +68,9 @@ async def test_parallel_calls_come_back_in_order_and_their_results_are_sent(http
     ],
 )
 async def test_malformed_arguments_are_values(httpserver, arguments, reason, tmp_path):
-    Endpoint(httpserver).play(tool_calls(("search", arguments), ("run", '{"code": "1"}')))
+    Endpoint(httpserver).play(
+        tool_calls(("search", arguments), ("run", '{"code": "1"}'))
+    )
     model = build_model(config(httpserver), cache=tmp_path)
     reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)
     broken = next(call for call in reply.tool_calls if call.name == "search")
@@ -104,7 +119,9 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("said", REFUSALS)
-async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(httpserver, said):
+async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(
+    httpserver, said
+):
     def play(body):
         if callable(said):
             return said(body)
@@ -124,7 +141,9 @@ async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_text_once(https
 async def test_native_means_native_and_other_refusals_stay_errors(httpserver):
     endpoint = Endpoint(httpserver).play(refusing("tools"))
     with pytest.raises(ModelError, match="tools"):
-        await build_model(config(httpserver, tools="native")).ask(MESSAGES, sample="0", tools=TOOLS)
+        await build_model(config(httpserver, tools="native")).ask(
+            MESSAGES, sample="0", tools=TOOLS
+        )
     endpoint.play(status(400, "This model's maximum context length is 8192 tokens"))
     with pytest.raises(ModelError, match="context length"):
         await build_model(config(httpserver)).ask(MESSAGES, sample="0", tools=TOOLS)
@@ -133,9 +152,8 @@ async def test_native_means_native_and_other_refusals_stay_errors(httpserver):
 
 async def test_a_conversation_in_text(httpserver):
     code = "print('a')\n---\nprint(1)"
-    block = (
-        f'I run it.\n\n```tool\n{{"name": "run", "arguments": {{"entry": ""}}}}\n---\n{code}\n```'
-    )
+    call = '{"name": "run", "arguments": {"entry": ""}}'
+    block = f"I run it.\n\n```tool\n{call}\n---\n{code}\n```"
     endpoint = Endpoint(httpserver).play(f"{block}\n<result>made up</result>", "done")
     model = build_model(config(httpserver, tools="text"))
     reply = await model.ask(MESSAGES, sample="0", tools=TOOLS)

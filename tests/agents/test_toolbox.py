@@ -39,7 +39,9 @@ def box(llm_doc: Retriever, run: Run) -> Toolbox:
     return Toolbox(llm_doc, run)
 
 
-async def call(box: Toolbox, tool: str, *, failed: bool = False, **arguments: Any) -> str:
+async def call(
+    box: Toolbox, tool: str, *, failed: bool = False, **arguments: Any
+) -> str:
     text = await box.call(tool, arguments)
     assert text.startswith("error: ") is failed, text
     assert len(text) <= SHORT
@@ -49,10 +51,13 @@ async def call(box: Toolbox, tool: str, *, failed: bool = False, **arguments: An
 refused = partial(call, failed=True)
 
 
-async def test_every_tool_has_a_schema_with_descriptions_and_bounds(box: Toolbox, run: Run):
-    schemas = {schema["function"]["name"]: schema["function"] for schema in box.schemas()}
-    assert list(schemas) == ["search", "lookup", "resolve", "contents", "run",
-                             "answer"]  # fmt: skip
+async def test_every_tool_has_a_schema_with_descriptions_and_bounds(
+    box: Toolbox, run: Run
+):
+    schemas = {
+        schema["function"]["name"]: schema["function"] for schema in box.schemas()
+    }
+    assert list(schemas) == ["search", "lookup", "resolve", "contents", "run", "answer"]
     for schema in schemas.values():
         assert schema["description"]
         assert schema["parameters"]["additionalProperties"] is False
@@ -66,13 +71,17 @@ async def test_every_tool_has_a_schema_with_descriptions_and_bounds(box: Toolbox
     assert "`docs`" not in json.dumps(bare.schemas())
 
 
-CALLS = yaml.safe_load((Path(__file__).parents[1] / "data" / "tool_calls.yaml").read_text())
+CALLS = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "tool_calls.yaml").read_text()
+)
 
 
 async def test_what_tools_say_of_the_documentation(box: Toolbox):
     for tool, arguments, patterns in CALLS["said"]:
         text = await call(box, tool, **arguments)
-        assert [pattern for pattern in patterns if not re.search(pattern, text)] == [], text
+        assert [
+            pattern for pattern in patterns if not re.search(pattern, text)
+        ] == [], text
 
 
 MISTAKES = [
@@ -92,9 +101,16 @@ async def test_a_wrong_call_is_a_result_that_says_what_to_do(
 
 async def test_run_shows_result_output_caught_exceptions_and_variables(box: Toolbox):
     code = CALLS["programs"]["caught"]
-    text = await call(box, "run", code=code, entry="f", show=["whole", "part", "absent"])
-    said = ("outcome: ok", "'a': 3.5 (float)", "whole = 7 (int)\npart = 3.5 (float)",
-            "line 8: KeyError: 'key'", "stdout:\nprinted")  # fmt: skip
+    text = await call(
+        box, "run", code=code, entry="f", show=["whole", "part", "absent"]
+    )
+    said = (
+        "outcome: ok",
+        "'a': 3.5 (float)",
+        "whole = 7 (int)\npart = 3.5 (float)",
+        "line 8: KeyError: 'key'",
+        "stdout:\nprinted",
+    )
     assert [each for each in said if each not in text] == []
     assert "absent" not in text
     assert "stderr" not in text
@@ -125,17 +141,27 @@ async def test_code_that_ran_is_the_answer_without_being_sent_again(run: Run):
     failing = {"code": "def f():\n    return 1 / 0", "entry": "f", "answer": True}
     said = "not accepted: `a`, `b` is missing or None"
     assert (await call(other, "run", **failing)).startswith(said)
-    assert (await call(other, "run", code=whole, entry="f", answer=True)).startswith("accepted\n")
+    assert (await call(other, "run", code=whole, entry="f", answer=True)).startswith(
+        "accepted\n"
+    )
     assert "no page 2 of 1" in await refused(other, "run", **failing, page=2)
-    assert (other.answered.code, other.answered.entry, other.executed) == (whole, "f", 3)
+    assert (other.answered.code, other.answered.entry, other.executed) == (
+        whole,
+        "f",
+        3,
+    )
 
 
-async def test_long_output_is_paged_without_a_second_run(box: Toolbox, live_sandbox: Sandbox):
+async def test_long_output_is_paged_without_a_second_run(
+    box: Toolbox, live_sandbox: Sandbox
+):
     code = "import time\nprint(time.time_ns())\nfor n in range(5000):\n    print('line', n)"
     first = await call(box, "run", code=code)
     last = int(first.rpartition("of ")[2].rstrip("]"))
     assert last > 3
-    pages = [await call(box, "run", code=code, page=page) for page in range(1, last + 1)]
+    pages = [
+        await call(box, "run", code=code, page=page) for page in range(1, last + 1)
+    ]
     texts = [page.rpartition("\n[page ")[0] for page in pages[1:]]
     assert "line 4999" in texts[-1]
     assert sum(text.count("line ") for text in texts) > 3000
@@ -151,7 +177,10 @@ async def test_code_reads_the_same_documents(box: Toolbox):
 async def test_the_documents_are_read_only_and_an_input_of_their_name_wins(
     box: Toolbox, llm_doc: Retriever, live_sandbox: Sandbox, tmp_path: Path
 ):
-    for write in ("open('docs/documents.jsonl', 'a').write('x')", "open('docs/__init__.py', 'w')"):
+    for write in (
+        "open('docs/documents.jsonl', 'a').write('x')",
+        "open('docs/__init__.py', 'w')",
+    ):
         assert "outcome: exception" in await call(box, "run", code=write)
     (tmp_path / "a.txt").write_text("input")
 
@@ -169,22 +198,33 @@ def test_pages_hold_all_of_a_text(text: str, page: int):
     with pytest.raises(Mistake, match="no page 1000000 of") as refusal:
         page_of(text, 10**6)
     number = int(str(refusal.value).rpartition(" ")[2])
-    pages = [page_of(text, n).removesuffix(f"\n[page {n} of {number}]")
-             for n in range(1, number + 1)]  # fmt: skip
+    pages = [
+        page_of(text, n).removesuffix(f"\n[page {n} of {number}]")
+        for n in range(1, number + 1)
+    ]
     assert len(pages[min(page, number) - 1]) <= PAGE
     assert "".join(pages) == text
 
 
-SCATTERED = yaml.safe_load((Path(__file__).parents[1] / "data" / "scattered.yaml").read_text())
+SCATTERED = yaml.safe_load(
+    (Path(__file__).parents[1] / "data" / "scattered.yaml").read_text()
+)
 TEXTS: dict[str, tuple[str, str, str]] = SCATTERED["scattered"]
 
 
 def links(texts: dict[str, tuple[str, str, str]]) -> Links:
     rows = [
-        (said, {"qualname": name, "kind": kind, "signature": called,
-                "sections": {"What it does": said}})
+        (
+            said,
+            {
+                "qualname": name,
+                "kind": kind,
+                "signature": called,
+                "sections": {"What it does": said},
+            },
+        )
         for name, (kind, called, said) in texts.items()
-    ]  # fmt: skip
+    ]
     return Links(Documents(rows, {}), ("lab",))
 
 
@@ -192,13 +232,19 @@ def links(texts: dict[str, tuple[str, str, str]]) -> Links:
     ("root", "names", "said"),
     [
         # a fact in the module, a name in another module, a term of a definition
-        ("lab.core.grip", ["lab.core.grip", "lab.wheel.spin", "lab.wheel.tone"],
-         ["`load` of `grip` is in GPa.", "Units of length are nm."]),
+        (
+            "lab.core.grip",
+            ["lab.core.grip", "lab.wheel.spin", "lab.wheel.tone"],
+            ["`load` of `grip` is in GPa.", "Units of length are nm."],
+        ),
         # of a neighbour only what it says of that input
-        ("lab.core.hold", ["lab.core.hold", "lab.wheel.spin", "lab.wheel.tone"],
-         ["`turns`: what `wheel.spin` returns."]),
+        (
+            "lab.core.hold",
+            ["lab.core.hold", "lab.wheel.spin", "lab.wheel.tone"],
+            ["`turns`: what `wheel.spin` returns."],
+        ),
     ],
-)  # fmt: skip
+)
 def test_inputs_are_followed_to_the_end_and_facts_found_where_they_stand(
     root: str, names: list[str], said: list[str]
 ):
@@ -210,9 +256,10 @@ def test_inputs_are_followed_to_the_end_and_facts_found_where_they_stand(
 
 def test_what_a_deprecated_page_says_of_another_symbol_counts():
     old = (
-        "function", "grab() -> float",
+        "function",
+        "grab() -> float",
         "Deprecated. `grip` replaces it. The amber grab. What `spin` returns is a count.",
-    )  # fmt: skip
+    )
     closure = links({**TEXTS, "lab.core.grab": old}).closure(["lab.core.grip"], {})
     assert "What `spin` returns is a count." in closure.text
     assert "amber grab" not in closure.text
@@ -224,7 +271,9 @@ def test_an_input_that_names_nothing_is_open_until_it_is_chosen():
     assert (one.symbol, one.name, one.type) == ("lab.core.hand", "force", "float")
     names = [name for name, _ in found.candidates(one)]
     assert names.index("lab.wheel.tone") < names.index("lab.wheel.ring")  # a float fits
-    closure = found.closure(["lab.core.hand"], {(one.symbol, one.name): "lab.wheel.tone"})
+    closure = found.closure(
+        ["lab.core.hand"], {(one.symbol, one.name): "lab.wheel.tone"}
+    )
     assert (closure.names[-1], closure.open) == ("lab.wheel.tone", ())
 
 
@@ -238,12 +287,20 @@ def test_what_is_known_is_followed_but_not_said_again():
 
 def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
     library = Documents(
-        [(f"{name}\n{text}", {"qualname": name, "kind": text.split("kind: ")[1].split()[0],
-                              "signature": text.partition("signature: ")[2].partition("\n")[0],
-                              **structure(text)})
-         for name, text in SCATTERED["terms"].items()],
+        [
+            (
+                f"{name}\n{text}",
+                {
+                    "qualname": name,
+                    "kind": text.split("kind: ")[1].split()[0],
+                    "signature": text.partition("signature: ")[2].partition("\n")[0],
+                    **structure(text),
+                },
+            )
+            for name, text in SCATTERED["terms"].items()
+        ],
         {},
-    )  # fmt: skip
+    )
     lines = library.resolve("slip barrier of the outer layers")
     assert [line.name for line in lines] == ["lab.core.slip_new", "lab.core.slip_old"]
     assert [bool(line.deprecated) for line in lines] == [False, True]
@@ -256,7 +313,10 @@ def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
 @given(st.text(max_size=2000), st.text(max_size=200))
 def test_hostile_documents_and_questions_are_read(text: str, term: str):
     found = links(
-        {"lab.a": ("function", f"a({text}) -> float", text), "lab.b": ("class", "", term)}
+        {
+            "lab.a": ("function", f"a({text}) -> float", text),
+            "lab.b": ("class", "", term),
+        }
     )
     assert set(found.closure(["lab.a", term], {}).names) <= {"lab.a", "lab.b"}
     assert set(found.mentioned(term)) <= {"lab.a", "lab.b"}

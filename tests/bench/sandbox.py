@@ -46,13 +46,20 @@ async def bench(config: SandboxConfig, *, runs: int = 20) -> list[dict[str, Any]
     """
     names = available() if config.backend == "auto" else [config.backend]
     if not names:
-        raise SandboxError("no isolating backend works here; run `python -m sandbox install`")
-    return [await _backend(config.model_copy(update={"backend": name}), runs) for name in names]
+        raise SandboxError(
+            "no isolating backend works here; run `python -m sandbox install`"
+        )
+    return [
+        await _backend(config.model_copy(update={"backend": name}), runs)
+        for name in names
+    ]
 
 
 async def _backend(config: SandboxConfig, runs: int) -> dict[str, Any]:
     row: dict[str, Any] = {"backend": config.backend}
-    strict = config.model_copy(update={"workers": 1, "options": {**config.options, "strict": True}})
+    strict = config.model_copy(
+        update={"workers": 1, "options": {**config.options, "strict": True}}
+    )
     async with get_sandbox(strict) as sandbox:
         await _measure(sandbox, 1)  # uses up the worker that proved its controls
         rates = [await _measure(sandbox, 1) for _ in range(COLD_RUNS)]
@@ -61,7 +68,9 @@ async def _backend(config: SandboxConfig, runs: int) -> dict[str, Any]:
         variants: dict[str, PooledSandbox] = {}
         for workers in (1, 2):
             for kind, backend in (("warm", config.backend), ("fork", "unsafe")):
-                chosen = config.model_copy(update={"backend": backend, "workers": workers})
+                chosen = config.model_copy(
+                    update={"backend": backend, "workers": workers}
+                )
                 sandbox = await stack.enter_async_context(get_sandbox(chosen))
                 variants[f"{kind}_per_s_{workers}"] = sandbox
         for sandbox in variants.values():
@@ -76,13 +85,19 @@ async def _backend(config: SandboxConfig, runs: int) -> dict[str, Any]:
 async def _measure(sandbox: PooledSandbox, runs: int) -> float:
     """Executions per second of ``runs`` requests made at once."""
     started = time.perf_counter()
-    done = await asyncio.gather(*(sandbox.run(WORK, "work", timeout=60) for _ in range(runs)))
+    done = await asyncio.gather(
+        *(sandbox.run(WORK, "work", timeout=60) for _ in range(runs))
+    )
     seconds = time.perf_counter() - started
     wrong = [
-        item for item in done if item.outcome is not Outcome.OK or item.result["name"] != "v_Mg"
+        item
+        for item in done
+        if item.outcome is not Outcome.OK or item.result["name"] != "v_Mg"
     ]
     if wrong:
-        raise SandboxError(f"a benchmark run ended as {wrong[0].outcome}: {wrong[0].error}")
+        raise SandboxError(
+            f"a benchmark run ended as {wrong[0].outcome}: {wrong[0].error}"
+        )
     return runs / seconds
 
 

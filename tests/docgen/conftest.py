@@ -15,7 +15,9 @@ _FILE = re.compile(r"^## `([^`]+)`\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTAL
 
 def sample(name):
     """The files of a sample: ``tests/data/sources/NAME.md`` holds one below each heading."""
-    return dict(_FILE.findall((DATA / "sources" / f"{name}.md").read_text(encoding="utf-8")))
+    return dict(
+        _FILE.findall((DATA / "sources" / f"{name}.md").read_text(encoding="utf-8"))
+    )
 
 
 def table(name):

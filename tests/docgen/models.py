@@ -71,7 +71,9 @@ class StubbornModel(DocModel):
 
 
 def rows(path: Path) -> dict[str, dict[str, object]]:
-    return {row["qualname"]: row for row in map(json.loads, path.read_text().splitlines())}
+    return {
+        row["qualname"]: row for row in map(json.loads, path.read_text().splitlines())
+    }
 
 
 class Documenting(Endpoint):
@@ -106,7 +108,12 @@ class Documenting(Endpoint):
 
 
 def local(url: str) -> list[str]:
-    words = ["model=openai", "model.name=local", "model.cache=false", "model.max_retries=0"]
+    words = [
+        "model=openai",
+        "model.name=local",
+        "model.cache=false",
+        "model.max_retries=0",
+    ]
     return [*words, f"model.base_url={url}"]
 
 

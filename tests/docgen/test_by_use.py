@@ -30,7 +30,9 @@ def test_types_that_a_signature_declares(declared, value, fits, monkeypatch, tmp
 
 
 @pytest.mark.long
-def test_the_worst_come_first_and_nothing_is_asked_twice(tmp_path, httpserver, sizes, capsys):
+def test_the_worst_come_first_and_nothing_is_asked_twice(
+    tmp_path, httpserver, sizes, capsys
+):
     server = Endpoint(httpserver)
 
     def reply(body):

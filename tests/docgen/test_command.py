@@ -53,7 +53,9 @@ def test_facts_document_a_package(package, tmp_path, capsys):
     assert "brickwork.wall.Wall._secret" not in written
 
 
-def test_an_upgrade_writes_what_changed_and_says_so(package, tmp_path, endpoint, capsys):
+def test_an_upgrade_writes_what_changed_and_says_so(
+    package, tmp_path, endpoint, capsys
+):
     command = arguments(package, tmp_path / "docs.jsonl", endpoint.url)
     main(command)
     before = rows(tmp_path / "docs.jsonl")
@@ -66,7 +68,9 @@ def test_an_upgrade_writes_what_changed_and_says_so(package, tmp_path, endpoint,
     printed = capsys.readouterr().out
     assert "1 written" in printed
     after = rows(tmp_path / "docs.jsonl")
-    assert {r["version"] for r in after.values() if r["package"] == "brickwork-dist"} == {"1.3"}
+    assert {
+        r["version"] for r in after.values() if r["package"] == "brickwork-dist"
+    } == {"1.3"}
     changed = {n for n in after if after[n]["source_hash"] != before[n]["source_hash"]}
     assert changed == {"brickwork.wall.Wall.volume"}
 
@@ -86,7 +90,10 @@ def cache(tmp_path, monkeypatch):
 def test_what_one_writes_another_uses(package, tmp_path, endpoint, cache, capsys):
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
-    write_texts(cache / "written/brickwork-dist-1.2.jsonl.gz", read_texts(Path(f"{out}.written")))
+    write_texts(
+        cache / "written/brickwork-dist-1.2.jsonl.gz",
+        read_texts(Path(f"{out}.written")),
+    )
     capsys.readouterr()
     endpoint.asked.clear()
     again = tmp_path / "again.jsonl"
@@ -101,13 +108,18 @@ def test_what_one_writes_another_uses(package, tmp_path, endpoint, cache, capsys
     assert main(["package=brickwork", f"folder={package}", f"out={again}"]) == 0
     printed = capsys.readouterr().out
     assert f"0 kept, {len(theirs) - 1} shipped or imported" in printed
-    assert "changed since they were shipped or imported: brickwork.wall.Wall.volume" in printed
+    assert (
+        "changed since they were shipped or imported: brickwork.wall.Wall.volume"
+        in printed
+    )
     assert rows(again)["brickwork.wall.Wall.volume"]["writer"] == "facts"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_never_taken_for_a_text(package, tmp_path, endpoint, fault):
-    endpoint.misbehave = lambda name, count: FAULTS[fault] if (name, count) == (VICTIM, 1) else None
+    endpoint.misbehave = lambda name, count: (
+        FAULTS[fault] if (name, count) == (VICTIM, 1) else None
+    )
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
     assert endpoint.asked[VICTIM] == 2
@@ -122,9 +134,13 @@ def test_half_a_character_in_a_reply_does_not_stop_the_run(package, tmp_path, en
     assert str(rows(out)[VICTIM]["text"]).endswith("A cuboid.\n?\n")
 
 
-def test_one_failed_request_does_not_hide_what_the_others_cost(package, tmp_path, endpoint, capsys):
+def test_one_failed_request_does_not_hide_what_the_others_cost(
+    package, tmp_path, endpoint, capsys
+):
     oops = status(500, "oops")
-    endpoint.misbehave = lambda name, count: oops if (name, count) == (VICTIM, 1) else None
+    endpoint.misbehave = lambda name, count: (
+        oops if (name, count) == (VICTIM, 1) else None
+    )
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, endpoint.url)) == 0
     assert endpoint.asked == Counter(rows(out).keys()) + Counter([VICTIM])
@@ -133,10 +149,14 @@ def test_one_failed_request_does_not_hide_what_the_others_cost(package, tmp_path
     printed = capsys.readouterr().out
     assert f"{count + 1} requests (1 failed: their cost is unknown)" in printed
     prompt, reply = USAGE["prompt_tokens"] * count, USAGE["completion_tokens"] * count
-    assert f"tokens {prompt} + {reply}, cost ${(prompt + 2 * reply) / 1e6:.4f}" in printed
+    assert (
+        f"tokens {prompt} + {reply}, cost ${(prompt + 2 * reply) / 1e6:.4f}" in printed
+    )
 
 
-def test_an_unusable_reply_out_of_the_cache_is_no_try(package, tmp_path, endpoint, monkeypatch):
+def test_an_unusable_reply_out_of_the_cache_is_no_try(
+    package, tmp_path, endpoint, monkeypatch
+):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
     bad = text("I cannot help with that.")
     endpoint.misbehave = lambda name, _: bad if name == VICTIM else None
@@ -150,7 +170,9 @@ def test_an_unusable_reply_out_of_the_cache_is_no_try(package, tmp_path, endpoin
     assert set(endpoint.asked.values()) == {1, 3}
 
 
-def test_an_endpoint_that_is_not_there_is_given_up_with_one_line(package, tmp_path, capsys):
+def test_an_endpoint_that_is_not_there_is_given_up_with_one_line(
+    package, tmp_path, capsys
+):
     out = tmp_path / "docs.jsonl"
     assert main(arguments(package, out, "http://127.0.0.1:9/v1")) == 1
     printed = capsys.readouterr()
@@ -170,11 +192,15 @@ def test_a_second_run_waits_for_nobody_and_says_so(package, tmp_path, endpoint):
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as first:
         while first.poll() is None and not endpoint.asked:
             time.sleep(0.01)
-        second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        second = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False
+        )
         over.set()
     assert first.returncode == 0
     assert second.returncode == 2
-    assert second.stderr == f"error: out={out}: another run is writing it; wait for it\n"
+    assert (
+        second.stderr == f"error: out={out}: another run is writing it; wait for it\n"
+    )
     assert set(endpoint.asked.values()) == {1}
 
 
@@ -201,7 +227,9 @@ def test_several_writers_of_one_checkpoint_lose_nothing(tmp_path):
     for number, name in enumerate("abc"):
         checkpoints[number % 2].add(_written(name))
     read = Checkpoint(path)
-    assert [read.done(name, "hash", "m") for name in "abc"] == [_written(name) for name in "abc"]
+    assert [read.done(name, "hash", "m") for name in "abc"] == [
+        _written(name) for name in "abc"
+    ]
 
 
 def _written(name):

@@ -16,11 +16,21 @@ def library(tmp_path):
 
 def test_which_names_are_documents(library):
     kinds = {name: s.kind for name, s in library.symbols.items()}
-    constants = {n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "constant"}
-    attributes = {n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "attribute"}
+    constants = {
+        n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "constant"
+    }
+    attributes = {
+        n.removeprefix("kiln.heat.") for n, k in kinds.items() if k == "attribute"
+    }
     # no logger, no other name of a class
     assert constants == {"KB", "MELTING", "LOSS", "TABLE", "HOT"}
-    assert attributes == {"Fuel.WOOD", "Fuel.GAS", "Kiln.volume", "Kiln.fuel", "Kiln.LIMIT"}
+    assert attributes == {
+        "Fuel.WOOD",
+        "Fuel.GAS",
+        "Kiln.volume",
+        "Kiln.fuel",
+        "Kiln.LIMIT",
+    }
 
 
 CONSTANTS = table("documentation")["constants"]
@@ -29,7 +39,11 @@ CONSTANTS = table("documentation")["constants"]
 @pytest.mark.parametrize(("name", "signature", "value", "docstring"), CONSTANTS)
 def test_what_the_source_says(library, name, signature, value, docstring):
     symbol = library.symbols[f"kiln.heat.{name}"]
-    assert (symbol.signature, symbol.value, symbol.docstring) == (signature, value, docstring)
+    assert (symbol.signature, symbol.value, symbol.docstring) == (
+        signature,
+        value,
+        docstring,
+    )
 
 
 def test_a_long_table_is_cut_in_the_facts(library, tmp_path):
@@ -51,7 +65,9 @@ def test_facts_and_module_members_name_them(library):
         "signature: KB -> float",
         "value: 8.617e-05",
     ]
-    assert "  KB -> float [constant]: eV/K" in render_facts(library.symbols["kiln.heat"])
+    assert "  KB -> float [constant]: eV/K" in render_facts(
+        library.symbols["kiln.heat"]
+    )
     assert library.aliases["kiln.KB"] == "kiln.heat.KB"
 
 
@@ -60,7 +76,9 @@ def test_prompts_show_them_and_facts_document_them(library):
     assert "LOSS = constants.k * 2" in read_prompt(prompt)[0]["code"]
     writer = FactsWriter(library, {})
     text = writer.text("kiln.heat.LOSS").text
-    assert "## What it does\nHeat lost through the door in W. Measured in 1998.\n" in text
+    assert (
+        "## What it does\nHeat lost through the door in W. Measured in 1998.\n" in text
+    )
     assert "## Details\n```python\nLOSS = constants.k * 2\n```" in text
     assert "from kiln.heat import LOSS" in text
     gas = writer.text("kiln.heat.Fuel.GAS").text

@@ -12,13 +12,29 @@ from docgen.calls import CodeResolver
 from docgen.check import PROBE, Checker, code_of, example_of
 from docgen.check import main as check
 from docgen.example_probe import check as probe
-from docgen.examples import GALLERY, ExampleWriter, mine, scripts, split, unfit, unstable
+from docgen.examples import (
+    GALLERY,
+    ExampleWriter,
+    mine,
+    scripts,
+    split,
+    unfit,
+    unstable,
+)
 from docgen.facts import FELL_BACK, Content, contents
 from docgen.library import build_library, read_library
 from docgen.prompts import Prompter
 from docgen.sources import read_sources
 from docgen.symbols import Library
-from docgen.texts import EXAMPLES, Text, best, examples, read_texts, source_hash, write_texts
+from docgen.texts import (
+    EXAMPLES,
+    Text,
+    best,
+    examples,
+    read_texts,
+    source_hash,
+    write_texts,
+)
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
@@ -26,7 +42,9 @@ from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import DocModel
 
 FOLDER = Path(__import__("json").__file__).parents[1]
-DUMPS = "# json.dumps\n```python\nfrom json import dumps\n\nprint(dumps([1], {}))\n```\n"
+DUMPS = (
+    "# json.dumps\n```python\nfrom json import dumps\n\nprint(dumps([1], {}))\n```\n"
+)
 
 
 @dataclass
@@ -70,7 +88,11 @@ async def test_a_script_that_fails_goes_back_with_the_failure(
 ) -> None:
     needs = "# json.load\nNeeds FILE: nobody has it.\n"
     model, made = await written(
-        library, sandbox, DUMPS.format("wet=True") + needs, DUMPS.format("indent=1"), needs
+        library,
+        sandbox,
+        DUMPS.format("wet=True") + needs,
+        DUMPS.format("indent=1"),
+        needs,
     )
     assert "<symbol>\njson.load\n" in model.prompts[0]
     assert "unexpected keyword argument 'wet' (line 3)" in model.prompts[1]
@@ -98,12 +120,19 @@ async def test_examples_out_of_unit_tests(tmp_path: Path, sandbox: Sandbox) -> N
     found = scripts(tmp_path, CodeResolver(sources), library)
     assert found.keys() == {"json.dumps", "json.loads"}
     own = "import json\n\ntext = json.dumps([3])\nprint(json.loads(text))\n"
-    assert found["json.loads"][0] == own  # what the base sets up, and nothing that serves nothing
+    assert (
+        found["json.loads"][0] == own
+    )  # what the base sets up, and nothing that serves nothing
     found["json.loads"] = ["1 / 0", found["json.loads"][1]]  # the second one runs
     (text,) = await mine(library, found, ["json.loads"], Checker(sandbox))
     code = "import json\n\n\ndef make_encoded():\n    return json.dumps({'a': [1, 2]})"
-    code += "\n\nencoded = make_encoded()\nfound = json.loads(encoded)\nprint(found['a'])\n"
-    assert text.text == f"## Example\n```python\n{code}```\nPrints:\n```text\n[1, 2]\n```\n"
+    code += (
+        "\n\nencoded = make_encoded()\nfound = json.loads(encoded)\nprint(found['a'])\n"
+    )
+    assert (
+        text.text
+        == f"## Example\n```python\n{code}```\nPrints:\n```text\n[1, 2]\n```\n"
+    )
     longer = replace(text, writer="somebody", text=text.text + "# more")
     assert best([longer, text], ["json.loads"]) == {"json.loads": text}
     fails = replace(text, text="", example="fails")
@@ -117,7 +146,10 @@ def test_what_is_wrong_with_a_script_before_and_after_it_runs() -> None:
     assert unstable(" \n") == "it prints nothing"
     assert "address" in unstable("<object at 0x7f0012345678>")
     assert split("```python\n1\n```", ["a.b"]) == {"a.b": "```python\n1\n```"}
-    assert split("# a.b\nx\n## `a.c`\ny", ["a.b", "a.c"]) == {"a.b": "\nx\n", "a.c": "\ny"}
+    assert split("# a.b\nx\n## `a.c`\ny", ["a.b", "a.c"]) == {
+        "a.b": "\nx\n",
+        "a.c": "\ny",
+    }
 
 
 def test_most_shipped_examples_run() -> None:
@@ -142,7 +174,9 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
     library, file = read("heat"), tmp_path / "kilns-0.jsonl.gz"
     at = source_hash(library.symbols["kilns.fire"])
     example = "## Example\n```python\nprint(fire(heat=3))\n```"
-    write_texts(file, [Text("kilns.fire", at, "1", "somebody", "2026", example, "runs")])
+    write_texts(
+        file, [Text("kilns.fire", at, "1", "somebody", "2026", example, "runs")]
+    )
     prose = "## What it does\nProse.\n\n## Example\nold\n\n## Asked as\nhow"
     written = {"kilns.fire": Text("kilns.fire", at, "2", "somebody", "2026", prose)}
 
@@ -151,7 +185,10 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
         return contents(content, library, written, found)["kilns.fire"].text
 
     asked, call = "\n\n## Asked as\nhow", "```python\nprint(fire(heat=3))\n```"
-    held: dict[Content, str] = {"written": prose, "prose": f"## What it does\nProse.{asked}"}
+    held: dict[Content, str] = {
+        "written": prose,
+        "prose": f"## What it does\nProse.{asked}",
+    }
     held["all"] = f"## What it does\nProse.\n\n## Example\n{call}{asked}"
     assert {content: document(library, content) for content in held} == held
     assert "result = fire(heat)" in document(library, "facts")
@@ -162,8 +199,12 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
     assert "result = fire(temperature)" in changed
 
 
-@pytest.mark.parametrize(("code", "verdict", "error"), table("documentation")["examples"])
-def test_what_is_found_out_about_an_example(code: str, verdict: str, error: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "verdict", "error"), table("documentation")["examples"]
+)
+def test_what_is_found_out_about_an_example(
+    code: str, verdict: str, error: str
+) -> None:
     found = probe(code)
     assert found["verdict"] == verdict, found
     assert error in str(found["error"])
@@ -178,9 +219,12 @@ def test_check_runs_examples_of_changed_symbols_again(
     call = "## Example\n```python\nfrom six import {0}\n\nprint({0}({1}))\n```\n"
     calls = {"ensure_str": "'a'", "ensure_text": "'a', removed=1"}
     made = [
-        Text(f"six.{n}", "old", "1", "me", "", call.format(n, a), "runs") for n, a in calls.items()
+        Text(f"six.{n}", "old", "1", "me", "", call.format(n, a), "runs")
+        for n, a in calls.items()
     ]
-    needs = Text("six.ensure_binary", "old", "1", "me", "", "## Example\nNeeds X: why", "inputs")
+    needs = Text(
+        "six.ensure_binary", "old", "1", "me", "", "## Example\nNeeds X: why", "inputs"
+    )
     write_texts(file, [*made, needs])
     assert check(["package=six", f"file={file}", "examples=true", f"out={out}"]) == 0
     printed = capsys.readouterr().out
@@ -191,6 +235,10 @@ def test_check_runs_examples_of_changed_symbols_again(
     assert all(text.source_hash != "old" for text in found.values())
     library = read_library(["six"], site_packages("live")).public()
     texts = contents("all", library, {}, found)
-    assert [texts[name].text.partition("## Example\n")[2].splitlines()[0] for name in found] == [
-        "Needs X: why", "```python", FELL_BACK,
-    ]  # fmt: skip
+    assert [
+        texts[name].text.partition("## Example\n")[2].splitlines()[0] for name in found
+    ] == [
+        "Needs X: why",
+        "```python",
+        FELL_BACK,
+    ]

@@ -28,8 +28,13 @@ def test_modules_that_import_all_of_each_other_are_searched_once(tmp_path):
 def test_long_chains_of_imports_end(tmp_path):
     files = {f"pkg/m{i}.py": f"from .m{i + 1} import X\n" for i in range(600)}
     deep = ".".join(["pkg", *["a"] * 3000])
-    files |= {"pkg/__init__.py": f"from {deep} import Y\n", "pkg/m600.py": "class X: ...\n"}
-    files["pkg/user.py"] = "from .m0 import X\nfrom pkg import Y\n\n\nclass Z(X, Y): ...\n"
+    files |= {
+        "pkg/__init__.py": f"from {deep} import Y\n",
+        "pkg/m600.py": "class X: ...\n",
+    }
+    files["pkg/user.py"] = (
+        "from .m0 import X\nfrom pkg import Y\n\n\nclass Z(X, Y): ...\n"
+    )
     assert library(tmp_path, files).symbols["pkg.user.Z"].bases == ("X", "Y")
 
 
@@ -49,7 +54,9 @@ def test_all_decides_what_a_star_import_offers(tmp_path):
 def test_an_import_path_is_one_that_works(tmp_path):
     read = library(tmp_path, sample("paths"))
     assert read.symbols["pkg.a.Wall"].import_path == "pkg.a.Wall"
-    assert read.symbols["pkg.a.Brick"].import_path == "pkg.a.Brick"  # Block(...) is no Brick(...)
+    assert (
+        read.symbols["pkg.a.Brick"].import_path == "pkg.a.Brick"
+    )  # Block(...) is no Brick(...)
     assert read.aliases["pkg.Block"] == "pkg.a.Brick"
     assert read.symbols["pkg.lazy.b.Late"].import_path == "pkg.lazy.Late"
 
@@ -73,7 +80,9 @@ def test_facts_of_a_class_with_every_kind_of_member(tmp_path):
 
 def test_lines_end_where_python_ends_them(tmp_path):
     text = 'A = 1\n\x0c\ndef one():\n    return "ONE"\n\x0c\nB = 1\n'
-    read = library(tmp_path, {"pkg/__init__.py": text + 'def two():\n    return "\u2028TWO"\n'})
+    read = library(
+        tmp_path, {"pkg/__init__.py": text + 'def two():\n    return "\u2028TWO"\n'}
+    )
     assert read.symbols["pkg.one"].source == 'def one():\n    return "ONE"'
     assert read.symbols["pkg.two"].source == 'def two():\n    return "\u2028TWO"'
     assert read.symbols["pkg"].last_line == 8
@@ -95,7 +104,9 @@ def test_encodings(tmp_path):
     assert "pkg.half.size" in rows(out)
 
 
-def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(tmp_path, capsys):
+def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(
+    tmp_path, capsys
+):
     branches = "".join(f"elif x == {i}:\n    a = {i}\n" for i in range(2500))
     files = {
         "pkg/__init__.py": "def fine(): ...\n",
@@ -105,7 +116,10 @@ def test_generated_code_too_deep_for_the_parser_is_left_out_with_the_reason(tmp_
         "pkg/broken.py": "def (:\n",
     }
     out = tmp_path / "docs.jsonl"
-    assert main(["package=pkg", f"folder={write_package(tmp_path, files)}", f"out={out}"]) == 0
+    assert (
+        main(["package=pkg", f"folder={write_package(tmp_path, files)}", f"out={out}"])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "pkg/sum.py (nested too deeply)" in printed
     assert "pkg/branches.py (nested too deeply)" in printed
@@ -117,8 +131,12 @@ def test_what_cannot_be_imported_or_is_a_test_is_no_source(tmp_path):
     files = dict.fromkeys(table("documentation")["paths"], "A = 1\n")
     read = read_sources(["pkg"], write_package(tmp_path, files))
     assert {source.module for source in read} == {
-        "pkg", "pkg.code", "pkg.contest", "pkg.latest", "pkg.protest.a",
-    }  # fmt: skip
+        "pkg",
+        "pkg.code",
+        "pkg.contest",
+        "pkg.latest",
+        "pkg.protest.a",
+    }
     assert {(source.package, source.version) for source in read} == {("pkg", None)}
 
 
@@ -131,7 +149,9 @@ def test_a_project_with_a_src_folder_says_its_version(tmp_path):
     }
     read = read_sources(["pkg", "single", "space"], write_package(tmp_path, files))
     assert [source.module for source in read] == ["pkg", "single", "space.addon.mod"]
-    assert {(source.package, source.version) for source in read} == {("pkg-dist", "3.1")}
+    assert {(source.package, source.version) for source in read} == {
+        ("pkg-dist", "3.1")
+    }
     assert read_sources(["pkg"], tmp_path / "src")[0].version == "3.1"
     with pytest.raises(SourceError, match="not an import name"):
         read_sources(["src/pkg"], tmp_path)

@@ -15,7 +15,9 @@ def library(package):
 
 
 def test_every_kind_of_symbol_is_found_and_broken_files_are_named(library):
-    kinds = {name.removeprefix("brickwork."): s.kind for name, s in library.symbols.items()}
+    kinds = {
+        name.removeprefix("brickwork."): s.kind for name, s in library.symbols.items()
+    }
     found = {"wall": "module", "wall.Wall": "class", "wall.Wall.volume": "method"}
     found |= {"shapes.Brick.volume": "property", "wall.build": "function"}
     assert found.items() <= kinds.items()
@@ -64,7 +66,9 @@ def test_a_package_lists_its_modules_and_what_they_define(library):
     assert "brickwork.wall" in {m.qualname for m in modules}
     wall = next(m for m in modules if m.name == "wall")
     assert "Defines Wall" in wall.summary
-    assert not any(m.kind == "module" for m in library.symbols["brickwork.wall"].members)
+    assert not any(
+        m.kind == "module" for m in library.symbols["brickwork.wall"].members
+    )
 
 
 def test_calls_are_resolved_through_types_and_imports(library):
@@ -84,7 +88,10 @@ def test_calls_are_resolved_through_types_and_imports(library):
 def test_import_paths(library):
     assert library.aliases["brickwork.Wall"] == "brickwork.wall.Wall"
     assert library.aliases["brickwork.Brick"] == "brickwork.shapes.Brick"
-    assert library.aliases["brickwork.shapes.Brick.describe"] == "brickwork.shapes.Shape.describe"
+    assert (
+        library.aliases["brickwork.shapes.Brick.describe"]
+        == "brickwork.shapes.Shape.describe"
+    )
     assert library.symbols["brickwork.wall.Wall"].import_path == "brickwork.Wall"
     assert library.aliases["brickwork.Wall.volume"] == "brickwork.wall.Wall.volume"
 
@@ -116,7 +123,9 @@ def test_facts_follow_the_fixed_layout(library):
 def test_import_cycles_end(tmp_path):
     (tmp_path / "ring").mkdir()
     (tmp_path / "ring/__init__.py").write_text("from ring.a import thing\n")
-    (tmp_path / "ring/a.py").write_text("from ring.b import thing\n\ndef f():\n    thing()\n")
+    (tmp_path / "ring/a.py").write_text(
+        "from ring.b import thing\n\ndef f():\n    thing()\n"
+    )
     (tmp_path / "ring/b.py").write_text("from ring.a import thing\n")
     library = read_library(["ring"], tmp_path)
     assert library.symbols["ring.a.f"].calls == ()
@@ -172,7 +181,10 @@ def test_a_property_by_a_decorator_of_the_library(tmp_path):
     source = "class Kiln:\n    @heat_property\n    def rate(self): ...\n    def fire(self): ...\n"
     write_package(tmp_path, {"kiln/__init__.py": source})
     found = read_library(["kiln"], tmp_path).symbols
-    assert (found["kiln.Kiln.rate"].kind, found["kiln.Kiln.fire"].kind) == ("property", "method")
+    assert (found["kiln.Kiln.rate"].kind, found["kiln.Kiln.fire"].kind) == (
+        "property",
+        "method",
+    )
 
 
 @pytest.fixture
@@ -181,7 +193,10 @@ def usage(package):
 
 
 def test_what_a_solution_uses_is_resolved(usage):
-    assert usage.symbols(sample("solution")["solution.py"]) == table("documentation")["used"]
+    assert (
+        usage.symbols(sample("solution")["solution.py"])
+        == table("documentation")["used"]
+    )
 
 
 LOCAL = """
@@ -197,7 +212,10 @@ def solution():
     ("code", "used"),
     [
         (LOCAL, {"brickwork.wall.Wall": "class"}),
-        ("from brickwork import build\nw = build(1)\n", {"brickwork.wall.build": "function"}),
+        (
+            "from brickwork import build\nw = build(1)\n",
+            {"brickwork.wall.build": "function"},
+        ),
         ("import math\n\ndef f():\n    return math.sqrt(2)\n", {}),
     ],
 )
@@ -208,8 +226,13 @@ def test_where_a_name_stands(usage, code, used):
 
 
 def test_traced_names(usage):
-    names = ["brickwork.wall.Wall.__init__", "brickwork.wall.Wall.volume", "json.dumps",
-             "brickwork.wall.build.<locals>.inner", "brickwork.shapes.Brick.describe"]  # fmt: skip
+    names = [
+        "brickwork.wall.Wall.__init__",
+        "brickwork.wall.Wall.volume",
+        "json.dumps",
+        "brickwork.wall.build.<locals>.inner",
+        "brickwork.shapes.Brick.describe",
+    ]
     assert usage.known(names) == {
         "brickwork.wall.Wall": "class",
         "brickwork.wall.Wall.volume": "method",

@@ -28,29 +28,41 @@ def asked(model: DocModel) -> list[list[str]]:
 async def run(
     library: Library, model: DocModel, path: Path, options: WriteOptions = FAST
 ) -> WriteReport:
-    return await write_documentation(library, model, checkpoint=Checkpoint(path), options=options)
+    return await write_documentation(
+        library, model, checkpoint=Checkpoint(path), options=options
+    )
 
 
-async def test_everything_is_written_callees_first(library: Library, tmp_path: Path) -> None:
+async def test_everything_is_written_callees_first(
+    library: Library, tmp_path: Path
+) -> None:
     model = DocModel()
-    report = await run(library, model, tmp_path / "c.jsonl", WriteOptions(concurrency=1))
+    report = await run(
+        library, model, tmp_path / "c.jsonl", WriteOptions(concurrency=1)
+    )
     assert report.complete
     assert sorted(report.texts) == sorted(library.symbols)
     needs = documentation_order(library)
     seen: set[str] = set()
     for names in asked(model):
-        assert all(need in seen or need in names for name in names for need in needs[name])
+        assert all(
+            need in seen or need in names for name in names for need in needs[name]
+        )
         seen |= set(names)
     assert seen == set(library.symbols)
     assert len(model.prompts) < len(seen)  # small symbols of a module share requests
 
 
-async def test_only_changed_symbols_are_written_again(package: Path, tmp_path: Path) -> None:
+async def test_only_changed_symbols_are_written_again(
+    package: Path, tmp_path: Path
+) -> None:
     await run(read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl")
     wall = package / "brickwork/wall.py"
     text = wall.read_text().replace("one * courses", "courses * one")
     wall.write_text(text + "\n\ndef paint(wall: Wall) -> None:\n    '''Paint it.'''\n")
-    report = await run(read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl")
+    report = await run(
+        read_library(["brickwork"], package), DocModel(), tmp_path / "c.jsonl"
+    )
     # the module lists what is defined in it
     changed = {"brickwork.wall", "brickwork.wall.Wall.volume"}
     assert set(report.written) == {*changed, "brickwork.wall.paint"}
@@ -110,7 +122,10 @@ async def test_what_is_finished_is_kept_and_a_half_written_line_costs_one_item(
     path = tmp_path / "c.jsonl"
     path.write_text('{"qualname": "x"}\n[]\nnot json\n')
     whole = await run(library, DocModel(), path)
-    assert (whole.prompt_tokens, whole.cost_usd) == (None, None)  # the model did not tell
+    assert (whole.prompt_tokens, whole.cost_usd) == (
+        None,
+        None,
+    )  # the model did not tell
     model = DocModel()
     report = await run(library, model, path)
     assert model.prompts == []  # a second run asks nothing
@@ -119,7 +134,9 @@ async def test_what_is_finished_is_kept_and_a_half_written_line_costs_one_item(
     report = await run(library, model, path)
     assert len(model.prompts) == 1
     assert report.texts == whole.texts
-    other = await run(library, DocModel("other"), path)  # whose texts are not taken for its own
+    other = await run(
+        library, DocModel("other"), path
+    )  # whose texts are not taken for its own
     assert other.reused == []
 
 
@@ -133,7 +150,9 @@ class Forgetful(DocModel):
         names = [s["symbol"] for s in read_prompt(prompt)]
         if len(names) == 1 or self.forgets not in names:
             return super().reply(prompt)
-        return super().reply(prompt).replace(f"# {self.forgets}\n", "# something.else\n")
+        return (
+            super().reply(prompt).replace(f"# {self.forgets}\n", "# something.else\n")
+        )
 
 
 async def test_what_a_shared_request_misses_is_asked_for_alone(
@@ -146,7 +165,9 @@ async def test_what_a_shared_request_misses_is_asked_for_alone(
     assert [len(names) > 1 for names in groups] == [True, False]
     assert report.calls == len(model.prompts)
     flat = [name for names in asked(model) for name in names if name != model.forgets]
-    assert sorted(flat) == sorted(set(library.symbols) - {model.forgets})  # the others only once
+    assert sorted(flat) == sorted(
+        set(library.symbols) - {model.forgets}
+    )  # the others only once
 
 
 async def test_given_texts_are_used_where_the_source_is_the_same(
@@ -154,13 +175,18 @@ async def test_given_texts_are_used_where_the_source_is_the_same(
 ) -> None:
     brick, joint = "brickwork.shapes.Brick", "brickwork.wall.joint"
     clay = "## What it does\nClay."
-    text = Text(brick, source_hash(library.symbols[brick]), "1", "an LLM", "2026-11", clay)
+    text = Text(
+        brick, source_hash(library.symbols[brick]), "1", "an LLM", "2026-11", clay
+    )
     model = DocModel()
     report = await write_documentation(
         library, model, checkpoint=Checkpoint(tmp_path / "c.jsonl"), given={brick: text}
     )
     assert report.shipped == [brick]
     assert report.texts[brick].text == clay
-    assert (report.texts[brick].writer, report.texts[joint].writer) == ("an LLM", "somebody")
+    assert (report.texts[brick].writer, report.texts[joint].writer) == (
+        "an LLM",
+        "somebody",
+    )
     assert any("Clay." in prompt for prompt in model.prompts)  # others build on it
     assert brick not in [name for names in asked(model) for name in names]

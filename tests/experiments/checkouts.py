@@ -14,7 +14,9 @@ from experiments.benchmarks.mattools.benchmark import FILES_INSIDE
 DATA = Path(__file__).parents[1] / "data" / "mattools"
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 DEV = SHARED / "mattools_dev"
-needs_dev = pytest.mark.skipif(not DEV.is_dir(), reason="the MatTools dev split is not here")
+needs_dev = pytest.mark.skipif(
+    not DEV.is_dir(), reason="the MatTools dev split is not here"
+)
 
 PROPERTIES: Mapping[str, Any] = {
     "volume": {"description": "Volume.", "format": "np.allclose", "value": 64.0},
@@ -36,8 +38,14 @@ def checkout(
     """Add a question to a checkout (and make it where there is none)."""
     question = folder / "src/question_segments/pymatgen_analysis_defects" / name
     question.mkdir(parents=True)
-    (question / "question.txt").write_text(prompt.replace("{inside}", str(FILES_INSIDE)))
-    plain = {"JSON_File_Name": "x", "properties": PROPERTIES} if properties is None else properties
+    (question / "question.txt").write_text(
+        prompt.replace("{inside}", str(FILES_INSIDE))
+    )
+    plain = (
+        {"JSON_File_Name": "x", "properties": PROPERTIES}
+        if properties is None
+        else properties
+    )
     (question / "properties.json").write_text(json.dumps(plain))
     (question / "new_unit_test.py").write_text(unit_test)
     inputs = folder / "src" / FILES_INSIDE

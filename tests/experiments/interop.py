@@ -7,7 +7,9 @@ from inspect_ai.model import Model, ModelAPI, ModelOutput, get_model, modelapi
 class Said(ModelAPI):
     """Replies by a word that stands in the question."""
 
-    def __init__(self, model_name, base_url=None, api_key=None, config=None, replies=None):
+    def __init__(
+        self, model_name, base_url=None, api_key=None, config=None, replies=None
+    ):
         super().__init__(model_name, base_url, api_key)
         self.replies = replies
 

@@ -7,16 +7,32 @@ from experiments.scorers.judge import Judge
 
 
 def openai(url, *more):
-    return ["model=openai", "model.name=m", f"model.base_url={url}", "model.cache=false", *more]
+    return [
+        "model=openai",
+        "model.name=m",
+        f"model.base_url={url}",
+        "model.cache=false",
+        *more,
+    ]
 
 
 def judging(url, *more, name="j"):
-    return ["judge=openai", f"judge.name={name}", f"judge.base_url={url}", "judge.cache=false",
-            *more]  # fmt: skip
+    return [
+        "judge=openai",
+        f"judge.name={name}",
+        f"judge.base_url={url}",
+        "judge.cache=false",
+        *more,
+    ]
 
 
 def judge(endpoint):
-    config = {"provider": "openai", "name": "j", "base_url": endpoint.url, "max_retries": 0}
+    config = {
+        "provider": "openai",
+        "name": "j",
+        "base_url": endpoint.url,
+        "max_retries": 0,
+    }
     return Judge(build_model(ModelConfig(**config)))
 
 
@@ -40,4 +56,6 @@ def rows(folder):
 
 
 def trajectories(folder):
-    return [json.loads(path.read_text()) for path in (folder / "trajectories").iterdir()]
+    return [
+        json.loads(path.read_text()) for path in (folder / "trajectories").iterdir()
+    ]

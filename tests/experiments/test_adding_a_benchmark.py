@@ -21,8 +21,10 @@ OURS, THEIRS, CODE = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DO
 (DATA,) = re.findall(r"```json\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 (CONFIG,) = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 REPLIES = {
-    "quartz": "It is <answer>2.6</answer>", "gold": "<answer>18</answer>", "galena": "7.6 perhaps"
-}  # fmt: skip
+    "quartz": "It is <answer>2.6</answer>",
+    "gold": "<answer>18</answer>",
+    "galena": "7.6 perhaps",
+}
 
 
 @pytest.fixture
@@ -33,7 +35,9 @@ def guide(tmp_path, monkeypatch):
     (tmp_path / "densities.jsonl").write_text(DATA)
     (tmp_path / "conf" / "benchmark").mkdir(parents=True)
     (tmp_path / "conf" / "benchmark" / "mine.yaml").write_text(CONFIG)
-    answers = "".join(f"{json.dumps({'id': n, 'answer': t})}\n" for n, t in REPLIES.items())
+    answers = "".join(
+        f"{json.dumps({'id': n, 'answer': t})}\n" for n, t in REPLIES.items()
+    )
     (tmp_path / "answers.jsonl").write_text(answers)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -43,7 +47,10 @@ def guide(tmp_path, monkeypatch):
 
 
 def ours(folder):
-    assert regrade(["benchmark=densities:densities", "answers=answers.jsonl", "out=out"]) == 0
+    assert (
+        regrade(["benchmark=densities:densities", "answers=answers.jsonl", "out=out"])
+        == 0
+    )
     rows = read_rows(folder / "out" / "results.jsonl")
     return {row.question_id: row.values["score"] for row in rows}
 
@@ -55,7 +62,9 @@ def test_one_file_of_at_most_25_lines(guide):
 
 @pytest.mark.long
 def test_inspect_ai_gives_the_same_scores(guide):
-    inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'interop' is not installed")
+    inspect_ai = pytest.importorskip(
+        "inspect_ai", reason="the extra 'interop' is not installed"
+    )
     from tests.experiments.interop import said
 
     made = runpy.run_path("theirs.py")["densities"](str(guide / "densities.jsonl"))
@@ -65,11 +74,16 @@ def test_inspect_ai_gives_the_same_scores(guide):
 
 
 def test_a_benchmark_of_code_with_a_name(guide):
-    configuration = read_run(["benchmark=mine", "system=single", "benchmark.level=hard"])
+    configuration = read_run(
+        ["benchmark=mine", "system=single", "benchmark.level=hard"]
+    )
     benchmark = build_benchmark(configuration)
     (task,) = load_samples(benchmark, configuration)
     assert (benchmark.name, benchmark.level) == ("mine", "hard")
     assert benchmark.scorer.parts(task) == ["volume"]
-    assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (True, "")
+    assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (
+        True,
+        "",
+    )
     assert not verify_here(task.properties, dumps({"volume": 64.64}))["volume"][0]
     assert "mine" in Conf.of(())[0].groups()["benchmark"]

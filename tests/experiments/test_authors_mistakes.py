@@ -53,10 +53,19 @@ def test_a_benchmark_that_cannot_be_loaded(benchmark, words):
     [
         ('{"input": "a", "target": 1}\n{"input": "b"\n', ["data.jsonl:2: is no JSON"]),
         ('[{"input": "a",\n "target": }]', ["data.jsonl:2: is no JSON"]),
-        ('{"input": "a", "target": 1}\n{"target": 1}', ["data.jsonl:2: KeyError: 'input'"]),
-        ('{"input": "a", "target": "c", "choices": ["d"]}', ["data.jsonl:1:", "c is none of"]),
+        (
+            '{"input": "a", "target": 1}\n{"target": 1}',
+            ["data.jsonl:2: KeyError: 'input'"],
+        ),
+        (
+            '{"input": "a", "target": "c", "choices": ["d"]}',
+            ["data.jsonl:1:", "c is none of"],
+        ),
         ('{"input": "a", "target": 1, "files": ["b.png"]}', ["data.jsonl:1:", "b.png"]),
-        ('{"id": 7, "input": "a", "target": 1}\n' * 2, ["several questions have the id 7"]),
+        (
+            '{"id": 7, "input": "a", "target": 1}\n' * 2,
+            ["several questions have the id 7"],
+        ),
     ],
 )
 def test_a_file_of_samples_that_cannot_be_read(tmp_path, capsys, content, words):
@@ -76,7 +85,9 @@ def guesses(path: str):
 def test_what_most_answers_fail_for_is_told(tmp_path, capsys):
     lines = [json.dumps({"input": f"{n}?", "target": n}) for n in range(4)]
     (tmp_path / "data.jsonl").write_text("\n".join(lines))
-    answers = [json.dumps({"id": str(n), "answer": "<answer>3</answer>"}) for n in range(1, 5)]
+    answers = [
+        json.dumps({"id": str(n), "answer": "<answer>3</answer>"}) for n in range(1, 5)
+    ]
     (tmp_path / "answers.jsonl").write_text("\n".join(answers) + "\n")
     words = [f"path={tmp_path / 'data.jsonl'}", f"out={tmp_path / 'out'}"]
     assert regrade([GUESSES[0], f"answers={tmp_path / 'answers.jsonl'}", *words]) == 0
@@ -95,10 +106,17 @@ def test_a_scorer_that_was_changed_is_announced(tmp_path, monkeypatch, capsys):
         )
         linecache.clearcache()
         sys.modules.pop("rules", None)
-        assert main(["benchmark=rules:rules", "system=oracle", f"out={tmp_path / 'out'}"]) == 0
-        told.append("`matsmith regrade benchmark=rules:rules " in capsys.readouterr().out)
+        assert (
+            main(["benchmark=rules:rules", "system=oracle", f"out={tmp_path / 'out'}"])
+            == 0
+        )
+        told.append(
+            "`matsmith regrade benchmark=rules:rules " in capsys.readouterr().out
+        )
     assert told == [False, False, True, True]
-    assert scorer_digest(Task((), accuracy).scorer) == scorer_digest(Task((), accuracy).scorer)
+    assert scorer_digest(Task((), accuracy).scorer) == scorer_digest(
+        Task((), accuracy).scorer
+    )
     parameter = replace(ChoiceScorer(), executes=True)
     assert scorer_digest(parameter) != scorer_digest(ChoiceScorer())
 
@@ -111,9 +129,10 @@ def test_a_link_of_a_question_reads_no_file_of_the_host(tmp_path):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "key").write_text("k")
     for name, link, target in (
-        ("file", "data/POSCAR", "secret/key"), ("folder", "data/more", "secret"),
+        ("file", "data/POSCAR", "secret/key"),
+        ("folder", "data/more", "secret"),
         ("whole", "data", "secret"),
-    ):  # fmt: skip
+    ):
         path = tmp_path / name / link
         path.parent.mkdir(parents=True)
         path.symlink_to(tmp_path / target)

@@ -7,7 +7,16 @@ import pytest
 from rich.console import Console
 
 from agents.answer import Answer, read_answer
-from agents.answer_formats import CODE, Block, Choices, File, Json, Letters, Number, Text
+from agents.answer_formats import (
+    CODE,
+    Block,
+    Choices,
+    File,
+    Json,
+    Letters,
+    Number,
+    Text,
+)
 from agents.base import Document, Image, Question
 from experiments.baselines import written
 from experiments.benchmarks.omnimatbench.slots import Slots
@@ -39,7 +48,9 @@ def test_what_is_written_is_read_strictly(form, value):
 
 
 def test_code_and_values_of_code_are_read_strictly():
-    own = Answer("x = 1\n\ndef reference():\n    return {'a': x}", "reference", "strict")
+    own = Answer(
+        "x = 1\n\ndef reference():\n    return {'a': x}", "reference", "strict"
+    )
     assert read_answer(written(CODE, own), strict=True) == own
     value = [["1'0", 'quoted "so"\n'], [2.5]]
     answer = read_answer(written(CODE, value), strict=True)
@@ -51,23 +62,37 @@ def test_code_and_values_of_code_are_read_strictly():
 def lettered() -> Task:
     """Four questions: with a paper and a picture, plain, without a reference, not there."""
     paper = Document("paper.txt", "It is <answer>A</answer>.")
-    parts, known = {"a": (paper, Image(b"x", "image/png", "x"))}, {"a": "A", "b": "B", "d": "D"}
-    return Task([
-        Sample(
-            Question(n, f"<answer>b</answer> {n}", answer=Letters(), attachments=parts.get(n, ())),
-            target=n.upper(),
-            unavailable={"d": "a file is missing"}.get(n),
-            reference=known.get(n),
-        )
-        for n in "abcd"
-    ], ChoiceScorer())  # fmt: skip
+    parts, known = (
+        {"a": (paper, Image(b"x", "image/png", "x"))},
+        {"a": "A", "b": "B", "d": "D"},
+    )
+    return Task(
+        [
+            Sample(
+                Question(
+                    n,
+                    f"<answer>b</answer> {n}",
+                    answer=Letters(),
+                    attachments=parts.get(n, ()),
+                ),
+                target=n.upper(),
+                unavailable={"d": "a file is missing"}.get(n),
+                reference=known.get(n),
+            )
+            for n in "abcd"
+        ],
+        ChoiceScorer(),
+    )
 
 
 @pytest.mark.parametrize(
     ("system", "right", "unavailable"),
-    [("Oracle", {"a": 1, "b": 1}, "cd"), ("Echo", {"a": 1, "b": 1, "c": 0}, "d"),
-     ("Empty", {"a": 0, "b": 0, "c": 0}, "d")],
-)  # fmt: skip
+    [
+        ("Oracle", {"a": 1, "b": 1}, "cd"),
+        ("Echo", {"a": 1, "b": 1, "c": 0}, "d"),
+        ("Empty", {"a": 0, "b": 0, "c": 0}, "d"),
+    ],
+)
 async def test_runs(configure, system, right, unavailable):
     """Pictures are no obstacle to whoever does not look; what has no reference is named.
 
@@ -85,4 +110,7 @@ async def test_runs(configure, system, right, unavailable):
     assert (summary["complete"], summary["model_kind"]) == (True, "none")
     assert set(summary["unavailable"]) == set(unavailable)
     if system == "Oracle":
-        assert summary["unavailable"]["c"] == "system=oracle: the benchmark has no reference"
+        assert (
+            summary["unavailable"]["c"]
+            == "system=oracle: the benchmark has no reference"
+        )

@@ -21,7 +21,12 @@ from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.folder.from_tests import parts
 from experiments.benchmarks.folder.from_tests.command import _shape, show
-from experiments.benchmarks.folder.from_tests.parts import ENTRY, instrumented, reference, scaffold
+from experiments.benchmarks.folder.from_tests.parts import (
+    ENTRY,
+    instrumented,
+    reference,
+    scaffold,
+)
 from experiments.benchmarks.question_format import QuestionError
 from sandbox import environments
 from sandbox.inside.values import Element, Msonable
@@ -78,7 +83,9 @@ def test_assertions_that_fix_no_value_say_so(text: str, reason: str) -> None:
 def test_values_become_plain_and_the_code_does_the_same(value, form, plain) -> None:
     found = parts.shape(value)
     assert (found.format, found.value) == (form, plain)
-    if not (isinstance(value, dict) and Element("Fe") in value):  # its class lives in the sandbox
+    if not (
+        isinstance(value, dict) and Element("Fe") in value
+    ):  # its class lives in the sandbox
         done = eval(found.code.replace("{}", "value"), {"value": value})
         assert json.dumps(done) == json.dumps(plain)
 
@@ -144,10 +151,13 @@ def test_what_cannot_be_a_program_says_why(tmp_path: Path) -> None:
     found, rejected = programs(tmp_path, "odd", "broken")
     reasons = {item.test.rpartition(":")[2]: item.reason for item in rejected}
     told = {
-        "test_a": "marked skip", "test_b": "the fixture tmp_path", "test_c": "asynchronous",
-        "test_d": "helper() of its class", "test_e": "not written out",
+        "test_a": "marked skip",
+        "test_b": "the fixture tmp_path",
+        "test_c": "asynchronous",
+        "test_d": "helper() of its class",
+        "test_e": "not written out",
         "test_broken.py": "not Python",
-    }  # fmt: skip
+    }
     assert (found, set(reasons)) == ([], set(told))
     assert not [name for name, text in told.items() if text not in reasons[name]]
 
@@ -182,7 +192,9 @@ def test_a_reason_is_shown_as_it_is_and_does_not_drive_the_terminal(capsys) -> N
 
 def follow(guide: Path, folder: Path) -> None:
     """Run every command of a guide as it stands; ``mine/`` is a temporary folder."""
-    blocks = re.findall(r"```bash\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```bash\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL
+    )
     commands = "".join(blocks).splitlines()
     assert len(commands) >= 6
     variables = {**os.environ, "MATSMITH_CACHE": str(environments.cache_folder())}
@@ -191,25 +203,36 @@ def follow(guide: Path, folder: Path) -> None:
     for command in commands:
         words = command.replace("mine/", f"{folder}/").split()
         assert words[0] in {"python", "matsmith"}
-        called = [sys.executable, *(words[1:] if words[0] == "python" else ["-m", *words])]
+        called = [
+            sys.executable,
+            *(words[1:] if words[0] == "python" else ["-m", *words]),
+        ]
         done = subprocess.run(
             called, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        assert done.returncode == 0, (
+            f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        )
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(tmp_path: Path) -> None:
+def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(
+    tmp_path: Path,
+) -> None:
     follow(ROOT / "docs" / "your-own-library.md", tmp_path)
     reasons: dict[str, str] = {}
-    for row in map(json.loads, (tmp_path / "tasks/rejected.jsonl").read_text().splitlines()):
+    for row in map(
+        json.loads, (tmp_path / "tasks/rejected.jsonl").read_text().splitlines()
+    ):
         name = row["test"].rpartition(":")[2]
         reasons[name] = f"{reasons.get(name, '')}{row['reason']}\n"
     bad, good = DATA["rejected of the guide"], DATA["questions of the guide"]
     assert set(reasons) == set(bad)
     assert not [name for name, why in bad.items() if why not in reasons[name]]
-    tasks = {task.question.id: task for task in FolderBenchmark(tmp_path / "tasks").load()}
+    tasks = {
+        task.question.id: task for task in FolderBenchmark(tmp_path / "tasks").load()
+    }
     assert set(tasks) == set(good)
     golds = {}
     for name, task in tasks.items():
@@ -219,7 +242,9 @@ def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(tmp_path:
             golds[name, prop.name] = value = json.loads(prop.expected)
             assert all(wrong != value for _, wrong in gates.wrong_answers(value))
     described = "Number of trees without another variety within reach"
-    assert described in tasks["trees_pollination_gaps"].question.prompt  # by the documentation
+    assert (
+        described in tasks["trees_pollination_gaps"].question.prompt
+    )  # by the documentation
     assert len(golds) == 13
     assert golds["picking_picking_days", "value_1"] == pytest.approx(0.76671, abs=1e-5)
     # The run of the guide answers them in the package's own environment.
@@ -229,7 +254,8 @@ def test_the_guide_makes_proved_questions_of_sound_tests_and_runs_them(tmp_path:
     assert summary["complete"]
     assert "orchard" in json.dumps(summary)
     for folder, level, said in (
-        ("tasks", "goal", "no text of level goal"), ("", None, r"benchmark\.yaml: not found")
-    ):  # fmt: skip
+        ("tasks", "goal", "no text of level goal"),
+        ("", None, r"benchmark\.yaml: not found"),
+    ):
         with pytest.raises(QuestionError, match=said):
             FolderBenchmark(tmp_path / folder, level=level).load()

@@ -32,7 +32,11 @@ CLOCK = ("seconds", "sandbox_seconds", "cpu_seconds")
 async def run(config):
     console = Console(file=io.StringIO(), width=200)
     (folder,) = await execute_all([config], console)
-    return folder, json.loads((folder / "summary.json").read_text()), console.file.getvalue()
+    return (
+        folder,
+        json.loads((folder / "summary.json").read_text()),
+        console.file.getvalue(),
+    )
 
 
 def timeless(value):
@@ -46,7 +50,9 @@ def rows_of(folder):
     return sorted(rows, key=lambda row: (row["question_id"], row["seed"]))
 
 
-def crowd(configure, tmp_path, questions, seconds=0.0, *, out="crowd", fatal=(), **changes):
+def crowd(
+    configure, tmp_path, questions, seconds=0.0, *, out="crowd", fatal=(), **changes
+):
     return configure(
         benchmark=CROWD | {"questions": questions},
         system=PATIENT | {"seconds": seconds, "fatal": list(fatal)},
@@ -57,9 +63,14 @@ def crowd(configure, tmp_path, questions, seconds=0.0, *, out="crowd", fatal=(),
 
 def local_cluster(workers, threads=2):
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=threads, processes=True, asynchronous=True,
-        memory_limit=0, dashboard_address=None, silence_logs=50,
-    )  # fmt: skip
+        n_workers=workers,
+        threads_per_worker=threads,
+        processes=True,
+        asynchronous=True,
+        memory_limit=0,
+        dashboard_address=None,
+        silence_logs=50,
+    )
 
 
 def address(cluster, **more):
@@ -70,12 +81,16 @@ def address(cluster, **more):
 async def test_rows_and_trajectories_are_those_of_a_local_run(configure, tmp_path):
     launcher = {"name": "dask", "workers": 2}
     one, local, _ = await run(configure(out=str(tmp_path / "local"), seeds=2))
-    two, far, said = await run(configure(out=str(tmp_path / "far"), seeds=2, launcher=launcher))
+    two, far, said = await run(
+        configure(out=str(tmp_path / "far"), seeds=2, launcher=launcher)
+    )
     assert rows_of(one) == rows_of(two)
     names = sorted(path.name for path in (one / "trajectories").iterdir())
     assert names == sorted(path.name for path in (two / "trajectories").iterdir())
     for name in names:
-        first, second = (json.loads((f / "trajectories" / name).read_text()) for f in (one, two))
+        first, second = (
+            json.loads((f / "trajectories" / name).read_text()) for f in (one, two)
+        )
         assert timeless(first) == timeless(second)
     for summary in (local, far):
         for key in (*WALL_CLOCK, "config"):
@@ -101,19 +116,27 @@ async def test_twenty_killed_workers_lose_and_duplicate_nothing(configure, tmp_p
                 os.kill(nanny.pid, signal.SIGKILL)
                 killed += 1
         folder, summary, _ = await going
-        if summary["infra"]:  # four workers in a row died with one question: the command again
+        if summary[
+            "infra"
+        ]:  # four workers in a row died with one question: the command again
             folder, summary, _ = await run(config)
     assert (summary["answers"], summary["complete"]) == (1500, True)
-    answered = Counter(r.question_id for r in read_rows(folder / "results.jsonl") if not r.infra)
+    answered = Counter(
+        r.question_id for r in read_rows(folder / "results.jsonl") if not r.infra
+    )
     assert len(answered) == 1500
     assert set(answered.values()) == {1}
     assert summary["metrics"][0]["sum"] == 1500
 
 
 @pytest.mark.long
-async def test_a_question_that_kills_its_workers_is_unknown_and_costs_no_other(configure, tmp_path):
+async def test_a_question_that_kills_its_workers_is_unknown_and_costs_no_other(
+    configure, tmp_path
+):
     launcher = {"name": "dask", "workers": 2}
-    config = crowd(configure, tmp_path, 6, fatal=["q3"], concurrency=1, launcher=launcher)
+    config = crowd(
+        configure, tmp_path, 6, fatal=["q3"], concurrency=1, launcher=launcher
+    )
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
         folder, summary, _ = await run(config)
     rows = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
@@ -124,10 +147,14 @@ async def test_a_question_that_kills_its_workers_is_unknown_and_costs_no_other(c
 
 
 @pytest.mark.long
-async def test_a_scheduler_that_is_gone_leaves_questions_unfinished(configure, tmp_path):
+async def test_a_scheduler_that_is_gone_leaves_questions_unfinished(
+    configure, tmp_path
+):
     with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):
         cluster = await local_cluster(1)
-        config = crowd(configure, tmp_path, 50, 0.5, launcher=address(cluster, patience=20))
+        config = crowd(
+            configure, tmp_path, 50, 0.5, launcher=address(cluster, patience=20)
+        )
         going = asyncio.create_task(run(config))
         results = tmp_path / "crowd" / "results.jsonl"
         while not (results.exists() and results.stat().st_size):
@@ -137,19 +164,31 @@ async def test_a_scheduler_that_is_gone_leaves_questions_unfinished(configure, t
         folder, summary, _ = await going
     assert "scheduler" in summary["stopped"] or "no worker" in summary["stopped"]
     assert 0 < summary["answers"] < 50
-    assert all(row.passed == {"answer": True} for row in read_rows(folder / "results.jsonl"))
-    _, summary, _ = await run(crowd(configure, tmp_path, 50, 0.5))  # here, without any cluster
-    assert (summary["answers"], summary["complete"], summary["stopped"]) == (50, True, None)
+    assert all(
+        row.passed == {"answer": True} for row in read_rows(folder / "results.jsonl")
+    )
+    _, summary, _ = await run(
+        crowd(configure, tmp_path, 50, 0.5)
+    )  # here, without any cluster
+    assert (summary["answers"], summary["complete"], summary["stopped"]) == (
+        50,
+        True,
+        None,
+    )
 
 
 @pytest.mark.long
-async def test_a_worker_that_cannot_answer_says_so_and_takes_no_work(configure, tmp_path):
+async def test_a_worker_that_cannot_answer_says_so_and_takes_no_work(
+    configure, tmp_path
+):
     """One without a sandbox; one with other questions."""
     nothing = {"PATH": str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"}
     async with local_cluster(0) as cluster:
         worker = partial(distributed.Nanny, cluster.scheduler_address, nthreads=2)
         async with worker(env=nothing) as bare:
-            config = configure(launcher=address(cluster), sandbox={"backend": "bubblewrap"})
+            config = configure(
+                launcher=address(cluster), sandbox={"backend": "bubblewrap"}
+            )
             _, summary, said = await run(config)
             assert f"worker {bare.worker_address} takes no work" in said
             assert "bubblewrap" in summary["stopped"]
@@ -165,7 +204,9 @@ async def test_a_worker_that_cannot_answer_says_so_and_takes_no_work(configure, 
 
 
 async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tmp_path):
-    workers = DaskLauncher(None, LauncherConfig(name="dask"), Console(file=io.StringIO()))
+    workers = DaskLauncher(
+        None, LauncherConfig(name="dask"), Console(file=io.StringIO())
+    )
     with pytest.raises(UsageError, match=r"writer=model: .*python -m docgen"):
         workers.check(configure(writer="model"))
     record = {"provider": "none", "name": "none", "record": str(tmp_path / "r.jsonl")}
@@ -175,8 +216,10 @@ async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tm
 
 def test_what_is_not_there_is_named_in_one_line(monkeypatch, capsys, tmp_path):
     words = ["launcher=dask", "launcher.address=tcp://127.0.0.1:9", "model=none"]
-    for told in ("launcher.address=tcp://127.0.0.1:9: no scheduler answers",
-                 "uv pip install 'matsmith[cluster]'"):  # fmt: skip
+    for told in (
+        "launcher.address=tcp://127.0.0.1:9: no scheduler answers",
+        "uv pip install 'matsmith[cluster]'",
+    ):
         assert main([*words, f"out={tmp_path}"]) == 2
         said = capsys.readouterr().err
         assert told in said

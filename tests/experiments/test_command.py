@@ -17,7 +17,12 @@ def compose(*arguments):
 
 def test_the_defaults_of_the_readme():
     (config,) = compose()
-    names = (config.system.name, config.retrieval.name, config.benchmark.name, config.model.name)
+    names = (
+        config.system.name,
+        config.retrieval.name,
+        config.benchmark.name,
+        config.model.name,
+    )
     assert names == ("reflect", "llm_doc", "live", "frontier-2026-11 (recorded)")
     assert config.seeds == (0,)
 
@@ -42,8 +47,11 @@ def test_a_key_or_an_endpoint_chooses_the_model(monkeypatch):
         (["ids=[a,b]"], "ids", ("a", "b")),
         (["ids=one"], "ids", ("one",)),
         (["budget.calls=7"], "budget.calls", 7),
-        (["+model.price={prompt: 1.0, completion: 2.0}", "model=openai"],
-         "model.price.completion", 2.0),
+        (
+            ["+model.price={prompt: 1.0, completion: 2.0}", "model=openai"],
+            "model.price.completion",
+            2.0,
+        ),
         (["retrieval.k=20"], "retrieval.k", 20),  # not in the file of its group
         (["retrieval.evidence.types=0"], "retrieval.evidence.types", 0),
         (["benchmark=mattools"], "sandbox.timeout", 300),
@@ -52,7 +60,7 @@ def test_a_key_or_an_endpoint_chooses_the_model(monkeypatch):
         (["benchmark=curie", "system=rag"], "system.name", "rag"),
         (["system=tests.experiments.tiny:Scripted"], "system.name", "scripted"),
     ],
-)  # fmt: skip
+)
 def test_values(words, key, value):
     (config,) = compose(*words)
     assert attrgetter(key)(config) == value
@@ -65,11 +73,20 @@ def test_help_names_every_group_choice_and_key(capsys):
         assert group in shown
         for choice in choices:
             assert choice in shown
-    for key in ("seeds", "limit", "ids", "concurrency", "budget.cost_usd", "run_budget.calls"):
+    for key in (
+        "seeds",
+        "limit",
+        "ids",
+        "concurrency",
+        "budget.cost_usd",
+        "run_budget.calls",
+    ):
         assert f"  {key}" in shown
 
 
-CHOICES = [f"{group}={name}" for group, names in Conf().groups().items() for name in names]
+CHOICES = [
+    f"{group}={name}" for group, names in Conf().groups().items() for name in names
+]
 
 
 @pytest.mark.parametrize("word", CHOICES)
@@ -99,7 +116,13 @@ def test_what_would_run_holds_the_defaults_of_its_classes(capsys):
     assert {key: shown["system"][key] for key in params} == params
     assert main(["system=resample", "launcher=dask", "--help"]) == 0
     shown = capsys.readouterr().out
-    for word in ("system.max_iterations", "[5]", "launcher.workers", "[2]", "launcher.address"):
+    for word in (
+        "system.max_iterations",
+        "[5]",
+        "launcher.workers",
+        "[2]",
+        "launcher.address",
+    ):
         assert word in shown
     assert "choices:" not in shown
 

@@ -20,22 +20,35 @@ from tests.experiments.tiny import Patient
 
 HERE = "tests.experiments.test_curves"
 GRID = [
-    "-m", "benchmark=live", f"benchmark._target_={HERE}.chains", "benchmark.name=chains",
-    "system=single", f"system._target_={HERE}.Climber", "+system.steps=3",
-    "model=none", "retrieval=none",
-]  # fmt: skip
+    "-m",
+    "benchmark=live",
+    f"benchmark._target_={HERE}.chains",
+    "benchmark.name=chains",
+    "system=single",
+    f"system._target_={HERE}.Climber",
+    "+system.steps=3",
+    "model=none",
+    "retrieval=none",
+]
 
 
-def chains(depth: int = 1, size: int = 10, seed: int = 0, level: str = "scaffold") -> Task:
+def chains(
+    depth: int = 1, size: int = 10, seed: int = 0, level: str = "scaffold"
+) -> Task:
     """Four questions that ask for as many steps as there are; depths above 12 cannot be made."""
     if depth == 13:
         raise SandboxError("no world is 13 deep <b>")
     if depth == 14:
         raise ZeroDivisionError("a planted bug")
-    return Task([
-        Sample(Question(f"q{n}-{seed}", f"{depth + n} steps", answer=Number()), target=depth + n)
-        for n in range(4)
-    ])  # fmt: skip
+    return Task(
+        [
+            Sample(
+                Question(f"q{n}-{seed}", f"{depth + n} steps", answer=Number()),
+                target=depth + n,
+            )
+            for n in range(4)
+        ]
+    )
 
 
 class Climber(Patient):
@@ -58,19 +71,34 @@ def page(out):
 
 
 def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
-    words = [*GRID, "+benchmark.depth=1,3,13,14", "+benchmark.size=10,200", f"out={tmp_path}"]
+    words = [
+        *GRID,
+        "+benchmark.depth=1,3,13,14",
+        "+benchmark.size=10,200",
+        f"out={tmp_path}",
+    ]
     assert main(words) == 1  # a run that failed is not complete
     printed = capsys.readouterr().out
     for told in ("Traceback", "failed: no world is 13 deep <b>", "Paired comparisons"):
         assert told in printed
     assert len(list(tmp_path.glob("*/report.html"))) == 4
     text = page(tmp_path)
-    for told in ("(depth 1, size 10)", "(depth 3, size 200)", "<th>depth</th><th>size</th>",
-                 "<h2>At equal budgets</h2>", "<h2>Over depth, size 200</h2>",
-                 "<h2>Over size, depth 3</h2>"):  # fmt: skip
+    for told in (
+        "(depth 1, size 10)",
+        "(depth 3, size 200)",
+        "<th>depth</th><th>size</th>",
+        "<h2>At equal budgets</h2>",
+        "<h2>Over depth, size 200</h2>",
+        "<h2>Over size, depth 3</h2>",
+    ):
         assert told in text
-    plots = [base64.b64decode(each).decode() for each in re.findall(r"xml;base64,(\S+)\"", text)]
-    assert len(plots) == 2 + 2 + 2  # over depth by size, over size by depth, tokens and calls
+    plots = [
+        base64.b64decode(each).decode()
+        for each in re.findall(r"xml;base64,(\S+)\"", text)
+    ]
+    assert (
+        len(plots) == 2 + 2 + 2
+    )  # over depth by size, over size by depth, tokens and calls
     assert all(name in plots[-1] for name in ("calls per answer", "size 200"))
     assert "First wrong link" not in text  # this benchmark follows no calls
     before = {path: list(read_rows(path)) for path in tmp_path.glob("*/results.jsonl")}
@@ -82,8 +110,15 @@ def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
 
 def test_curves_pool_seeds_and_take_names_as_text(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("experiments.report.plots.drawn", lambda *given: str(seen.append(given)))
-    words = [*GRID, "+benchmark.seed=1,2", "+benchmark.depth=1,2", "benchmark.level=scaffold,goal"]
+    monkeypatch.setattr(
+        "experiments.report.plots.drawn", lambda *given: str(seen.append(given))
+    )
+    words = [
+        *GRID,
+        "+benchmark.seed=1,2",
+        "+benchmark.depth=1,2",
+        "benchmark.level=scaffold,goal",
+    ]
     assert main([*words, f"out={tmp_path}"]) == 0
     text = page(tmp_path)
     assert "<h2>Over depth</h2>" in text
@@ -91,7 +126,9 @@ def test_curves_pool_seeds_and_take_names_as_text(tmp_path, monkeypatch):
     curves = {name: [place for place, _ in line] for name, line in seen[0][0].items()}
     assert (len(seen), curves) == (1, {"scaffold": [1, 2], "goal": [1, 2]})
     share = Interval(0.5, 0.25, 0.75)
-    picture = drawn({"<a> $x_\ud800": [(n, share) for n in range(99)]}, "depth").partition(",")[2]
+    picture = drawn(
+        {"<a> $x_\ud800": [(n, share) for n in range(99)]}, "depth"
+    ).partition(",")[2]
     assert "&lt;a&gt; $x_\\ud800" in base64.b64decode(picture).decode()
     assert drawn({"a": []}, "depth") == ""
 
@@ -108,8 +145,14 @@ def test_which_link_breaks_first_stands_on_the_page(tmp_path, monkeypatch):
 
     async def followed(self, sample, *rest):
         score = await original(self, sample, *rest)
-        wrong = {FIRST_WRONG: said[sample.question.id]} if sample.question.id in said else {}
-        return replace(score, artefacts={} if all((score.passed or {}).values()) else wrong)
+        wrong = (
+            {FIRST_WRONG: said[sample.question.id]}
+            if sample.question.id in said
+            else {}
+        )
+        return replace(
+            score, artefacts={} if all((score.passed or {}).values()) else wrong
+        )
 
     words = [*GRID, "+benchmark.depth=3,9", f"out={tmp_path}"]
     monkeypatch.setattr(FunctionScorer, "score", followed)

@@ -16,7 +16,13 @@ from experiments.run.store import read_json
 
 DATA = Path(__file__).parents[1] / "data"
 STONES = ["benchmark=quarry:stones", "model=none", "retrieval=none"]
-TOOLS = ["system=tools", "benchmark=invented", "benchmark.seed=101", "limit=2", "model=recorded"]
+TOOLS = [
+    "system=tools",
+    "benchmark=invented",
+    "benchmark.seed=101",
+    "limit=2",
+    "model=recorded",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -42,15 +48,23 @@ def test_every_format_holds_the_scores_of_a_run(stones):
     (log,) = exported(stones, "inspect")
     samples = {sample["id"]: sample for sample in read_json(log)["samples"]}
     assert {name: s["scores"]["score"]["value"] for name, s in samples.items()} == {
-        "board": 1.0, "stone": 0.0
-    }  # fmt: skip
-    assert [m["content"] for m in samples["board"]["messages"]][-1] == "<answer>A</answer>"
+        "board": 1.0,
+        "stone": 0.0,
+    }
+    assert [m["content"] for m in samples["board"]["messages"]][
+        -1
+    ] == "<answer>A</answer>"
     trajectory = read_json(exported(stones, "atif")[0])
     assert trajectory["final_metrics"]["extra"]["scores"] == {"score": 1.0}
-    _, *files, lines = [f for f in exported(stones, "every-eval-ever") if f.parent.name == "none"]
+    _, *files, lines = [
+        f for f in exported(stones, "every-eval-ever") if f.parent.name == "none"
+    ]
     record = read_json(next(f for f in (_, *files) if f.suffix == ".json"))
     assert record["evaluation_results"][0]["score_details"]["score"] == 0.5
-    scored = [json.loads(line)["evaluation"]["score"] for line in lines.read_text().splitlines()]
+    scored = [
+        json.loads(line)["evaluation"]["score"]
+        for line in lines.read_text().splitlines()
+    ]
     assert scored == [1.0, 0.0]
 
 
@@ -73,7 +87,9 @@ def recorded(tmp_path_factory):
 
 @pytest.mark.long
 def test_inspect_reads_the_log(recorded):
-    log = pytest.importorskip("inspect_ai.log", reason="the extra 'interop' is not installed")
+    log = pytest.importorskip(
+        "inspect_ai.log", reason="the extra 'interop' is not installed"
+    )
     folder, rows, summary = recorded
     (path,) = exported(folder, "inspect")
     assert len(log.list_eval_logs(str(path.parent))) == 1
@@ -88,7 +104,9 @@ def test_inspect_reads_the_log(recorded):
         row = rows[sample.id]
         assert sample.output.usage.input_tokens == row.prompt_tokens
         assert sample.scores["parts"].as_float() == row.passed_count / row.parts
-        asked = [getattr(message, "tool_calls", None) or () for message in sample.messages]
+        asked = [
+            getattr(message, "tool_calls", None) or () for message in sample.messages
+        ]
         calls = [call.id for several in asked for call in several]
         results = [m.tool_call_id for m in sample.messages if m.role == "tool"]
         assert sorted(calls) == sorted(set(results)) == sorted(results) != []
@@ -96,35 +114,52 @@ def test_inspect_reads_the_log(recorded):
 
 @pytest.mark.long
 def test_harbor_reads_the_trajectories(recorded):
-    validator = pytest.importorskip("harbor.utils.trajectory_validator", reason="no harbor here")
+    validator = pytest.importorskip(
+        "harbor.utils.trajectory_validator", reason="no harbor here"
+    )
     folder, rows, _ = recorded
-    for path in (path for path in exported(folder, "atif") if path.parent.name == "atif"):
+    for path in (
+        path for path in exported(folder, "atif") if path.parent.name == "atif"
+    ):
         checked = validator.TrajectoryValidator()
         assert checked.validate(path), checked.errors
         found = validator.Trajectory.model_validate(read_json(path))
         row, totals = rows[found.extra["question"]], found.final_metrics
         counted = (totals.total_prompt_tokens, totals.total_completion_tokens)
         assert counted == (row.prompt_tokens, row.completion_tokens)
-        assert sum(s.metrics.prompt_tokens for s in found.steps if s.metrics) == row.prompt_tokens
+        assert (
+            sum(s.metrics.prompt_tokens for s in found.steps if s.metrics)
+            == row.prompt_tokens
+        )
         assert totals.extra["scores"]["parts"] == row.passed_count / row.parts
 
 
 @pytest.mark.long
 def test_every_eval_ever_validates_the_records(recorded, monkeypatch):
-    core = pytest.importorskip("every_eval_ever.validator.validation_core", reason="not installed")
+    core = pytest.importorskip(
+        "every_eval_ever.validator.validation_core", reason="not installed"
+    )
     folder, rows, summary = recorded
     exported(folder, "every-eval-ever")
     monkeypatch.chdir(folder / "export")
     files = sorted(path for path in Path("data").rglob("*") if path.is_file())
     for path in files:
         report = core.validate_file(
-            path, repo_path=path.as_posix(), available_files={f.as_posix() for f in files},
-            read_repo_file=lambda name: Path(name).read_text(), run_semantic_checks=True,
-        )  # fmt: skip
+            path,
+            repo_path=path.as_posix(),
+            available_files={f.as_posix() for f in files},
+            read_repo_file=lambda name: Path(name).read_text(),
+            run_semantic_checks=True,
+        )
         assert (report.valid, report.errors, report.warnings) == (True, [], [])
-    results = {r["evaluation_result_id"]: r for r in read_json(files[0])["evaluation_results"]}
+    results = {
+        r["evaluation_result_id"]: r for r in read_json(files[0])["evaluation_results"]
+    }
     for metric in summary["metrics"]:
-        assert results[metric["name"]]["score_details"]["score"] == metric["sum"] / metric["total"]
+        assert (
+            results[metric["name"]]["score_details"]["score"]
+            == metric["sum"] / metric["total"]
+        )
     for record in map(json.loads, files[1].read_text().splitlines()):
         row = rows[record["sample_id"].rpartition("/")[0]]
         assert record["token_usage"]["input_tokens"] == row.prompt_tokens
@@ -133,15 +168,23 @@ def test_every_eval_ever_validates_the_records(recorded, monkeypatch):
 
 @pytest.mark.long
 def test_a_benchmark_of_ours_is_a_task_of_inspect(tmp_path):
-    inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'interop' is not installed")
+    inspect_ai = pytest.importorskip(
+        "inspect_ai", reason="the extra 'interop' is not installed"
+    )
     from tests.experiments.interop import said
 
     replies = {"picture": "It is <answer>A</answer>", "gabbro": "<answer>A</answer>"}
     task = inspect_task("benchmark=quarry:stones")
-    (log,) = inspect_ai.eval(task, model=said(replies), display="none", log_dir=str(tmp_path))
+    (log,) = inspect_ai.eval(
+        task, model=said(replies), display="none", log_dir=str(tmp_path)
+    )
     assert log.status == "success", log.error
-    scores = {sample.id: sample.scores["verdict"].value["score"] for sample in log.samples}
+    scores = {
+        sample.id: sample.scores["verdict"].value["score"] for sample in log.samples
+    }
     assert scores == {"board": 1.0, "stone": 0.0}
-    (image,) = [part for part in log.samples[0].messages[-2].content if part.type == "image"]
+    (image,) = [
+        part for part in log.samples[0].messages[-2].content if part.type == "image"
+    ]
     shown = log.samples[0].attachments[image.image.removeprefix("attachment://")]
     assert shown.startswith("data:image/png;base64,")

@@ -24,15 +24,23 @@ def test_gold_is_what_most_right_solutions_share(package, tmp_path, monkeypatch)
     brick = "from brickwork import build, Brick\ndef f():\n    return Brick(1).volume, build(1)\n"
     wrong = "from brickwork import Mortar\ndef f():\n    return Mortar(1)\n"
     rows = [("a", code, {"outcome": "all_correct"}) for code in (wall, wall, brick)]
-    rows += [("a", wrong, {"outcome": "some_wrong"}), ("b", wrong, {"outcome": "not_runnable"})]
+    rows += [
+        ("a", wrong, {"outcome": "some_wrong"}),
+        ("b", wrong, {"outcome": "not_runnable"}),
+    ]
     keys = ("task", "code", "replayed")
     lines = (json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
     (tmp_path / "recorded_round1.jsonl").write_text("".join(lines))
     monkeypatch.setattr(question_gold.environments, "site_packages", lambda _: package)
-    monkeypatch.setattr(MatToolsGold, "prompts", lambda _: {"a": "of those that are loaded"})
+    monkeypatch.setattr(
+        MatToolsGold, "prompts", lambda _: {"a": "of those that are loaded"}
+    )
     source = MatToolsGold(tmp_path / "recorded_round1.jsonl", (), ["brickwork"], "live")
     assert source.gold() == {
-        "a": {"brickwork.wall.build": "function", "brickwork.wall.Wall.volume": "method"}
+        "a": {
+            "brickwork.wall.build": "function",
+            "brickwork.wall.Wall.volume": "method",
+        }
     }
 
 
@@ -54,7 +62,9 @@ def reference():
     calls = traced()
     assert "fractions.Fraction.limit_denominator" in calls
     assert "textwrap.dedent" in calls
-    assert not [name for name in calls if name.startswith("re.")]  # called by textwrap, not by us
+    assert not [
+        name for name in calls if name.startswith("re.")
+    ]  # called by textwrap, not by us
 
 
 def test_the_later_questions_are_those_that_did_not_choose_the_weights():
@@ -82,7 +92,9 @@ async def test_a_reference_that_does_not_run_is_an_error(tmp_path):
 def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
     """Three questions of ``live``, resolved by ``ast`` and traced in the sandbox."""
     few = question_folders()[:3]
-    monkeypatch.setattr("experiments.benchmarks.question_format.question_folders", lambda _: few)
+    monkeypatch.setattr(
+        "experiments.benchmarks.question_format.question_folders", lambda _: few
+    )
     folder = question_gold.environments.cache_folder()
     before = set((folder / "gold").glob("*"))
     (source,) = benchmark_sources(["live"], {"level": ["goal"]})
@@ -91,7 +103,9 @@ def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
         assert [query.id for query in asked] == [f.name for f in few]
         assert all(query.gold for query in asked)
         assert source.name == "live goal"
-        monkeypatch.setattr(question_gold, "trace", None)  # would be needed to make it again
+        monkeypatch.setattr(
+            question_gold, "trace", None
+        )  # would be needed to make it again
         (again,) = benchmark_sources(["live"], {"level": ["scaffold"]})
         assert again.gold() == source.gold()
         assert again.prompts() != source.prompts()
@@ -103,7 +117,9 @@ def test_gold_of_a_benchmark_by_its_name_is_made_once(tmp_path, monkeypatch):
 def test_a_folder_of_tasks_is_a_source(tmp_path, monkeypatch):
     gold = {"cell_volume": 3.0, "ordering": "FM"}
     question = write_question(tmp_path / "questions", name="one", gold=gold)
-    (question / "reference.py").write_text("from brickwork import build\ndef reference(): build(1)")
+    (question / "reference.py").write_text(
+        "from brickwork import build\ndef reference(): build(1)"
+    )
     (tmp_path / "benchmark.yaml").write_text("package: brickwork\nwriter: rules\n")
     site = write_package(tmp_path / "site")
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
@@ -140,4 +156,7 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
         found = shared(corpus.documents, secrets)
         worst = max(found, key=found.__getitem__)
         # a few common import lines in a row are no leak
-        assert found[worst] < 0.05 * len(runs(secrets[worst])), (corpus.manifest.source, worst)
+        assert found[worst] < 0.05 * len(runs(secrets[worst])), (
+            corpus.manifest.source,
+            worst,
+        )

@@ -25,12 +25,17 @@ def of_problem(sample):
 SECRETS = {
     AtomWorldBenchmark: lambda sample: [sample.reference],
     CurieBenchmark: lambda sample: [sample.target["clean"]],
-    OmniMatBenchmark: lambda sample: [s for s in flat(sample.target["slots"]) if len(s) > 5],
+    OmniMatBenchmark: lambda sample: [
+        s for s in flat(sample.target["slots"]) if len(s) > 5
+    ],
     QMBenchmark: of_problem,
 }
-ARMS = [(AtomWorldBenchmark, "direct tool tool_inline file"), (CurieBenchmark, "direct tool"),
-        (OmniMatBenchmark, "direct formula distractors retrieval search tool"),
-        (QMBenchmark, "direct tool")]  # fmt: skip
+ARMS = [
+    (AtomWorldBenchmark, "direct tool tool_inline file"),
+    (CurieBenchmark, "direct tool"),
+    (OmniMatBenchmark, "direct formula distractors retrieval search tool"),
+    (QMBenchmark, "direct tool"),
+]
 
 
 @pytest.mark.parametrize(("kind", "arms"), ARMS)
@@ -39,9 +44,15 @@ def test_no_gold_is_shown(kind, arms):
         samples = kind(arm=arm).load()
         for sample in samples:
             question = sample.question
-            documents = [p.text for p in question.attachments if isinstance(p, Document)]
-            shown = "\n".join([question.prompt, question.answer.instruction, *documents])
-            files = b"\n".join(Path(path).read_bytes() for path in question.mounts.values())
+            documents = [
+                p.text for p in question.attachments if isinstance(p, Document)
+            ]
+            shown = "\n".join(
+                [question.prompt, question.answer.instruction, *documents]
+            )
+            files = b"\n".join(
+                Path(path).read_bytes() for path in question.mounts.values()
+            )
             for secret in SECRETS[kind](sample):
                 assert secret not in shown
                 assert secret.encode() not in files

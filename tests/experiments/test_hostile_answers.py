@@ -23,7 +23,9 @@ from sandbox.inside.tagged import dumps
 from tests.agents.scripted import client, code_reply
 
 ANSWERS: Mapping[str, str] = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "of_runs" / "hostile_answers.yaml").read_text()
+    (
+        Path(__file__).parents[1] / "data" / "of_runs" / "hostile_answers.yaml"
+    ).read_text()
 )
 
 
@@ -61,9 +63,13 @@ async def test_each_costs_its_own_question_only(configure, tmp_path, capsys):
     )
     for _ in range(2):  # and nothing stands in the way of resuming
         folder = await execute(config, Console(quiet=True))
-    rows: dict[str, Row] = {row.question_id: row for row in read_rows(folder / "results.jsonl")}
+    rows: dict[str, Row] = {
+        row.question_id: row for row in read_rows(folder / "results.jsonl")
+    }
     assert len(list(read_rows(folder / "results.jsonl"))) == len(ANSWERS) == len(rows)
-    assert {name: row.error for name, row in rows.items() if row.infra or not row.scored} == {}
+    assert {
+        name: row.error for name, row in rows.items() if row.infra or not row.scored
+    } == {}
     assert [name for name, row in rows.items() if row.all_correct] == ["honest"]
     for name in ("huge", "surrogate-value", "equal-hashes"):
         assert rows[name].values["runnable"] == 1, name

@@ -38,14 +38,24 @@ def test_a_configuration_names_its_own_class_and_no_other_code(file):
 
 def _texts(content, key=""):
     if isinstance(content, dict):
-        return [pair for name, value in content.items() for pair in _texts(value, str(name))]
+        return [
+            pair for name, value in content.items() for pair in _texts(value, str(name))
+        ]
     if isinstance(content, list):
         return [pair for value in content for pair in _texts(value, key)]
     return [(key, content)] if isinstance(content, str) else []
 
 
 ROOT = CONF.parent
-PACKAGES = ("agents", "docgen", "experiments", "indexes", "matsmith", "retrieval", "sandbox")
+PACKAGES = (
+    "agents",
+    "docgen",
+    "experiments",
+    "indexes",
+    "matsmith",
+    "retrieval",
+    "sandbox",
+)
 MOST = 80  # of 161 before
 LOADED = """
 import sys
@@ -64,7 +74,11 @@ def test_a_run_needs_few_modules():
     """What is loaded until questions are asked; report and retriever come later."""
     code = LOADED.format(packages=PACKAGES)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     loaded = done.stdout.split()
     assert "agents.systems.single" in loaded
@@ -96,12 +110,16 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 @pytest.mark.long
-def test_a_question_passes_through_few_files_and_the_docs_name_each(tmp_path, monkeypatch):
+def test_a_question_passes_through_few_files_and_the_docs_name_each(
+    tmp_path, monkeypatch
+):
     """From where it is handed out until its line is stored, in this process."""
     seen, files = set(), set()
 
     def call(frame, event, _):
-        if event == "call" and frame.f_code.co_flags & 2:  # of functions: no module, no class body
+        if (
+            event == "call" and frame.f_code.co_flags & 2
+        ):  # of functions: no module, no class body
             seen.add(frame.f_code.co_filename)
 
     async def do(work, job, answer=Work._do):

@@ -11,8 +11,9 @@ from tests.experiments.runs import judge
 
 SHAPE = {"marks": [0.5]}
 POINTS = (
-    Point("the vacancy concentration rises with temperature"), Point("carbon hardens iron", 2)
-)  # fmt: skip
+    Point("the vacancy concentration rises with temperature"),
+    Point("carbon hardens iron", 2),
+)
 
 
 def ask(judge, judged="It rises.", **more):
@@ -20,36 +21,61 @@ def ask(judge, judged="It rises.", **more):
         return numbers(value["marks"], 2)
 
     return asyncio.run(
-        judge.ask_json("Mark each point.", judged, shape=SHAPE, points=POINTS, sample="s",
-                       **{"valid": two, **more})
-    )  # fmt: skip
+        judge.ask_json(
+            "Mark each point.",
+            judged,
+            shape=SHAPE,
+            points=POINTS,
+            sample="s",
+            **{"valid": two, **more},
+        )
+    )
 
 
 @pytest.mark.parametrize(
-    "reply", ['{"marks": [1, 0.5]}', '```json\n{"marks": [1, 0.5]}\n```',
-              '<think>{"marks": [0, 0]}</think>\n{"marks": [1, 0.5]}'],
-)  # fmt: skip
+    "reply",
+    [
+        '{"marks": [1, 0.5]}',
+        '```json\n{"marks": [1, 0.5]}\n```',
+        '<think>{"marks": [0, 0]}</think>\n{"marks": [1, 0.5]}',
+    ],
+)
 def test_a_verdict_is_read(httpserver, reply):
     endpoint = Endpoint(httpserver).play(reply)
     made = judge(endpoint)
     assert ask(made) == {"marks": [1, 0.5]}
     (verdict,) = made.verdicts
-    assert (verdict.name, verdict.value, verdict.reply) == ("s", {"marks": [1, 0.5]}, reply)
+    assert (verdict.name, verdict.value, verdict.reply) == (
+        "s",
+        {"marks": [1, 0.5]},
+        reply,
+    )
     assert made.usage.calls == 1
     assert json.loads(json.dumps(vars(verdict)))["value"] == {"marks": [1, 0.5]}
 
 
 @pytest.mark.parametrize(
-    "bad", ["good work", '{"marks": [1]}', '{"marks": [1, NaN]}', '{"marks": [1, 1e999]}',
-            '{"marks": [true, 1]}', '{"marks": "1, 1"}', '{"other": [1, 1]}', "[" * 100_000],
-)  # fmt: skip
+    "bad",
+    [
+        "good work",
+        '{"marks": [1]}',
+        '{"marks": [1, NaN]}',
+        '{"marks": [1, 1e999]}',
+        '{"marks": [true, 1]}',
+        '{"marks": "1, 1"}',
+        '{"other": [1, 1]}',
+        "[" * 100_000,
+    ],
+)
 def test_what_is_no_verdict_is_asked_for_once_more_and_then_unknown(httpserver, bad):
     replies = iter([bad, '{"marks": [0, 2]}'])
     endpoint = Endpoint(httpserver).play(lambda body: text(next(replies)))
     made = judge(endpoint)
     assert ask(made) == {"marks": [0, 2]}
     assert made.usage.calls == len(endpoint.bodies) == 2
-    assert len(endpoint.bodies[1]["messages"]) == 4  # the reply, and what was wrong with it
+    assert (
+        len(endpoint.bodies[1]["messages"]) == 4
+    )  # the reply, and what was wrong with it
 
     endpoint.play(bad)
     made = judge(endpoint)
@@ -59,9 +85,14 @@ def test_what_is_no_verdict_is_asked_for_once_more_and_then_unknown(httpserver, 
     assert made.verdicts[0].value is None
 
 
-@pytest.mark.parametrize(("replies", "calls", "said"), [
-    (["", "good"], 2, "good"), ([" ", ""], 2, ""), (["good"], 1, "good"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("replies", "calls", "said"),
+    [
+        (["", "good"], 2, "good"),
+        ([" ", ""], 2, ""),
+        (["good"], 1, "good"),
+    ],
+)
 def test_an_empty_word_is_asked_for_once_more(httpserver, replies, calls, said):
     left = iter(replies)
     made = judge(Endpoint(httpserver).play(lambda body: text(next(left))))

@@ -35,16 +35,30 @@ class Judged:
     async def score(self, task, trajectory, tools):
         if tools.judge is None:
             return Score("ok", {"quality": None}, {})
-        verdict = await tools.judge.ask("Say good or bad.", trajectory.answer, sample=task.target)
+        verdict = await tools.judge.ask(
+            "Say good or bad.", trajectory.answer, sample=task.target
+        )
         good = "good" in verdict.text
         return Score("ok", {"quality": float(good)}, {"prose": good})
 
 
 def task(letter, asked, form, target, *scoring, attachments=()):
     """Four questions of a kind."""
-    return Task([Sample(Question(f"{letter}{n}", f"{asked} {n}.", answer=form,
-                                 attachments=attachments), target=target(n))
-                 for n in range(4)], *scoring)  # fmt: skip
+    return Task(
+        [
+            Sample(
+                Question(
+                    f"{letter}{n}",
+                    f"{asked} {n}.",
+                    answer=form,
+                    attachments=attachments,
+                ),
+                target=target(n),
+            )
+            for n in range(4)
+        ],
+        *scoring,
+    )
 
 
 def prose():
@@ -53,19 +67,27 @@ def prose():
 
 def pictures():
     return task(
-        "i", "Picture", Number(), float, attachments=(Image(PNG, "image/png", "one-pixel"),)
+        "i",
+        "Picture",
+        Number(),
+        float,
+        attachments=(Image(PNG, "image/png", "one-pixel"),),
     )
 
 
 def objects():
     shape = {"formula": "text", "atoms": 1}
-    return task("o", "Describe", Json(shape), lambda n: {"formula": f"X{n}", "atoms": n})
+    return task(
+        "o", "Describe", Json(shape), lambda n: {"formula": f"X{n}", "atoms": n}
+    )
 
 
 def drawn():
     """Code is wanted, and there is a picture."""
     picture = Image(PNG, "image/png", "one-pixel")
-    return Task([Sample(Question("c0", "Count.", {"answer": "int"}, attachments=(picture,)))])
+    return Task(
+        [Sample(Question("c0", "Count.", {"answer": "int"}, attachments=(picture,)))]
+    )
 
 
 REPLIES = {
@@ -89,9 +111,13 @@ def answer(kind):
 def command(kind, url, out, *more):
     return [
         f"benchmark=tests.experiments.test_kinds_of_answers:{kind}",
-        "system=single", "model=openai", "model.name=m",
-        f"model.base_url={url}", f"out={out}", *more,
-    ]  # fmt: skip
+        "system=single",
+        "model=openai",
+        "model.name=m",
+        f"model.base_url={url}",
+        f"out={out}",
+        *more,
+    ]
 
 
 def replayed(run, traffic):
@@ -114,29 +140,43 @@ def test_a_run_its_report_and_its_replay(kind, httpserver, tmp_path):
     assert (metric["sum"], metric["total"]) == (3, 4)
     assert found["calls"] == 4
     assert found["judge_calls"] == (4 if more else 0)
-    assert sorted(v["value"] for t in trajectories(tmp_path / "run") for v in t["judged"]) == (
-        ["bad", "good", "good", "good"] if more else []
-    )
+    assert sorted(
+        v["value"] for t in trajectories(tmp_path / "run") for v in t["judged"]
+    ) == (["bad", "good", "good", "good"] if more else [])
     assert (tmp_path / "run" / "report.html").stat().st_size > 1000
     if kind == "pictures":
         sent = endpoint.bodies[0]["messages"][-1]["content"][1]
         assert sent["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
-        assert [p.read_bytes() for p in (tmp_path / "run" / "images").iterdir()] == [PNG]
+        assert [p.read_bytes() for p in (tmp_path / "run" / "images").iterdir()] == [
+            PNG
+        ]
         assert "iVBOR" not in (tmp_path / "traffic.jsonl").read_text()
     endpoint.play("nobody is asked")
-    again = replayed(command(kind, endpoint.url, tmp_path / "again"), tmp_path / "traffic.jsonl")
+    again = replayed(
+        command(kind, endpoint.url, tmp_path / "again"), tmp_path / "traffic.jsonl"
+    )
     if more:
-        again += ["judge=recorded", "judge.name=j", f"judge.recordings={tmp_path / 'judge.jsonl'}"]
+        again += [
+            "judge=recorded",
+            "judge.name=j",
+            f"judge.recordings={tmp_path / 'judge.jsonl'}",
+        ]
     assert main(again) == 0
     assert endpoint.bodies == []
     first, second = rows(tmp_path / "run"), rows(tmp_path / "again")
     for row in (*first.values(), *second.values()):
-        for key in ("config_hash", "recorded", *(key for key in [*row] if "seconds" in key)):
+        for key in (
+            "config_hash",
+            "recorded",
+            *(key for key in [*row] if "seconds" in key),
+        ):
             row.pop(key, None)
     assert first == second
 
 
-def test_another_drawing_of_the_same_picture_is_replayed(httpserver, tmp_path, monkeypatch):
+def test_another_drawing_of_the_same_picture_is_replayed(
+    httpserver, tmp_path, monkeypatch
+):
     endpoint = Endpoint(httpserver).play(answer("pictures"))
     traffic = tmp_path / "traffic.jsonl"
     kept = ["model.cache=false", f"model.record={traffic}"]
@@ -159,8 +199,12 @@ def test_a_model_without_images_is_not_asked_about_them(httpserver, tmp_path):
     assert main([*run, "model.images=false"]) == 0
     found = summary(tmp_path / "run")
     assert (found["questions"], found["answers"], endpoint.bodies) == (0, 0, [])
-    assert set(found["unavailable"].values()) == {"model.images=false: the question has a picture"}
-    assert main(run) == 0  # the same folder: what a model can see is no other configuration
+    assert set(found["unavailable"].values()) == {
+        "model.images=false: the question has a picture"
+    }
+    assert (
+        main(run) == 0
+    )  # the same folder: what a model can see is no other configuration
     found = summary(tmp_path / "run")
     assert (found["answers"], found["unavailable"]) == (4, {})
 
@@ -169,18 +213,24 @@ def test_pictures_reach_a_model_that_writes_code(httpserver, tmp_path):
     code = "```python\ndef f():\n    return {'answer': 1}\n```"
     code = f"<answer><code>{code}</code><name>f</name></answer>"
     endpoint = Endpoint(httpserver).play(code)
-    assert main(command("drawn", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
+    assert (
+        main(command("drawn", endpoint.url, tmp_path / "run", "model.cache=false")) == 0
+    )
     words, picture = endpoint.bodies[0]["messages"][-1]["content"]
     assert "Count." in words["text"]
     assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
 
 
-def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(httpserver, tmp_path, capsys):
+def test_a_limit_in_dollars_needs_the_price_of_the_judge_as_well(
+    httpserver, tmp_path, capsys
+):
     endpoint = Endpoint(httpserver).play(answer("prose"))
     priced = "model.price={prompt: 1, completion: 1}"
     limited = [*judging(endpoint.url), priced, "run_budget.cost_usd=1"]
     assert main(command("prose", endpoint.url, tmp_path / "run", *limited)) == 2
-    assert "the price of j is unknown; set it with judge.price=" in capsys.readouterr().err
+    assert (
+        "the price of j is unknown; set it with judge.price=" in capsys.readouterr().err
+    )
     assert endpoint.bodies == []
 
 

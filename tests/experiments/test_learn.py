@@ -26,9 +26,11 @@ def project(tmp_path_factory):
     copy = Path(shutil.copytree(ORCHARD, folder / "orchard"))
     (copy / "src" / "orchard" / "broken.py").write_text("def (:\n")
     trees = copy / "src" / "orchard" / "trees.py"
-    trees.write_text(trees.read_text() + '\n\ndef twice(x: int) -> int:\n    """Twice as many.'
+    trees.write_text(
+        trees.read_text() + '\n\ndef twice(x: int) -> int:\n    """Twice as many.'
         "\n\n    >>> from orchard.trees import twice\n    >>> twice(2)\n    4\n"
-        '    """\n    return 2 * x\n')  # fmt: skip
+        '    """\n    return 2 * x\n'
+    )
     assert main([str(copy), f"name={NAME}", f"--skill={folder / 'project'}"]) == 0
     yield copy
     assert library(["forget", NAME]) == 0
@@ -43,7 +45,12 @@ def test_what_is_learnt_and_its_questions_run_by_name(project, tmp_path):
     config = read_config([f"library={NAME}"])  # of the assistant
     assert (config.packages, config.env) == (("orchard",), found.env)
     out = tmp_path / "run"
-    words = ["benchmark=folder", f"benchmark.library={NAME}", "system=oracle", f"out={out}"]
+    words = [
+        "benchmark=folder",
+        f"benchmark.library={NAME}",
+        "system=oracle",
+        f"out={out}",
+    ]
     assert run(words) == 0
     rows = list(read_rows(out / "results.jsonl"))
     assert [row.all_correct for row in rows] == [True] * 9
@@ -55,10 +62,17 @@ def test_the_skill(project, capsys):
     skill = root / ".agents" / "skills" / NAME
     text = (skill / "SKILL.md").read_text()
     assert len(text.encode()) <= 8192
-    assert "`picking_days(orchard: Orchard, pickers: int, *, rate: float = 310.0) -> float`" in text
-    assert "Example (has run)" in (skill / "references" / "orchard.trees.md").read_text()
+    assert (
+        "`picking_days(orchard: Orchard, pickers: int, *, rate: float = 310.0) -> float`"
+        in text
+    )
+    assert (
+        "Example (has run)" in (skill / "references" / "orchard.trees.md").read_text()
+    )
     assert "Example" not in (skill / "references" / "orchard.picking.md").read_text()
-    (root / "AGENTS.md").write_text("Ours.\n" + (root / "AGENTS.md").read_text() + "Below.\n")
+    (root / "AGENTS.md").write_text(
+        "Ours.\n" + (root / "AGENTS.md").read_text() + "Below.\n"
+    )
     assert main([NAME, "--check", str(root)]) == 0
     facts = json.loads((skill / "symbols.json").read_text())
     facts["orchard.gone"] = ["gone()", ""]
@@ -78,7 +92,9 @@ def test_a_changed_source(project, capsys):
     assert library(["refresh", NAME]) == 0
     assert "nothing has changed" in capsys.readouterr().out
     picking = project / "src" / "orchard" / "picking.py"
-    picking.write_text(picking.read_text() + '\n\nLADDERS = 3\n"""How many there are."""\n')
+    picking.write_text(
+        picking.read_text() + '\n\nLADDERS = 3\n"""How many there are."""\n'
+    )
     assert library([]) == 0
     assert f"{NAME}: " in (said := capsys.readouterr().out)
     assert f"changed since: matsmith library refresh {NAME}" in said
@@ -100,7 +116,9 @@ def test_tests_of_ones_own_are_found_from_anywhere(project):
     assert libraries.learnt(NAME).tests == str(project / "checks")
 
 
-@pytest.mark.parametrize("name", ["../../elsewhere", "..", "", "a/b", "a\nb", ".a", "é"])
+@pytest.mark.parametrize(
+    "name", ["../../elsewhere", "..", "", "a/b", "a\nb", ".a", "é"]
+)
 def test_a_project_named_like_a_path_is_refused(name, tmp_path, capsys):
     (tmp_path / "pyproject.toml").write_text(f"[project]\nname = {json.dumps(name)}\n")
     assert main([str(tmp_path)]) == 2
@@ -110,7 +128,9 @@ def test_a_project_named_like_a_path_is_refused(name, tmp_path, capsys):
             use(name)
 
 
-def test_a_version_belongs_to_the_name_and_what_fails_leaves_nothing(monkeypatch, capsys):
+def test_a_version_belongs_to_the_name_and_what_fails_leaves_nothing(
+    monkeypatch, capsys
+):
     def refused(requirement, out, **_):
         out.mkdir(parents=True)
         raise UsageError(f"{requirement} is not to be had")

@@ -12,7 +12,11 @@ from pymatgen.core import Element
 from agents.base import Question, Trajectory, Usage
 from agents.checks import contract_findings
 from experiments.benchmarks.mattools import benchmark as module
-from experiments.benchmarks.mattools.benchmark import FILES_INSIDE, MatToolsBenchmark, annotate
+from experiments.benchmarks.mattools.benchmark import (
+    FILES_INSIDE,
+    MatToolsBenchmark,
+    annotate,
+)
 from experiments.benchmarks.mattools.unit_tests import load, verdict
 from experiments.run.answering import make_row
 from experiments.run.summary import summarise
@@ -25,7 +29,9 @@ from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev
 
 METRICS = MatToolsBenchmark().scorer.metrics
 ERRATA = data_of(module.__file__, "errata")
-DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools.yaml").read_text())
+DATA = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("data/mattools.yaml").read_text()
+)
 
 
 def load_one(folder, **changes):
@@ -55,8 +61,13 @@ def test_an_agent_is_held_to_the_types_of_the_question_only(tmp_path):
     }
     name = "test_topography_analyzer"
     test = UNIT_TEST.replace("test_cell", name)
-    task = load_one(tmp_path, name=name, unit_test=test, properties={"properties": hidden})
-    assert task.question.formats == {"dummy_sites_count": "int", "value_error_check": "bool"}
+    task = load_one(
+        tmp_path, name=name, unit_test=test, properties={"properties": hidden}
+    )
+    assert task.question.formats == {
+        "dummy_sites_count": "int",
+        "value_error_check": "bool",
+    }
     ran = Execution(Outcome.OK, {"value_error_check": True, "dummy_sites_count": 2.5})
     assert contract_findings(ran, task.question.formats) == [
         "`dummy_sites_count` should be int but is float"
@@ -68,7 +79,9 @@ def test_only_question_segments_hold_questions(tmp_path):
     other = root / "src/generation/test_cell"
     other.mkdir(parents=True)
     (other / "new_unit_test.py").write_text("a draft, and no question.txt")
-    assert [task.question.id for task in MatToolsBenchmark(path=str(root)).load()] == ["test_cell"]
+    assert [task.question.id for task in MatToolsBenchmark(path=str(root)).load()] == [
+        "test_cell"
+    ]
     second = root / "src/question_segments/other/test_cell"
     second.mkdir(parents=True)
     (second / "new_unit_test.py").write_text("def test_cell(p): ...")
@@ -79,7 +92,9 @@ def test_only_question_segments_hold_questions(tmp_path):
 @pytest.mark.parametrize(("file", "text", "message"), DATA["faults of the layout"])
 def test_faults_of_the_layout_are_named(tmp_path, file, text, message):
     for path, said in ((None, "not shipped"), ("absent", "no such folder")):
-        with pytest.raises(module.MatToolsError, match=rf"{said}.* benchmark\.path must name"):
+        with pytest.raises(
+            module.MatToolsError, match=rf"{said}.* benchmark\.path must name"
+        ):
             MatToolsBenchmark(path=path).load()
     checkout(tmp_path)
     next(tmp_path.rglob(file)).write_text(text)
@@ -108,10 +123,14 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def test_input_files_in_a_branch_of_their_own(tmp_path):
     checkout(tmp_path)
     (tmp_path / "docker").mkdir()
-    (tmp_path / "src" / "tool_source_code").rename(tmp_path / "docker" / "tool_source_code")
+    (tmp_path / "src" / "tool_source_code").rename(
+        tmp_path / "docker" / "tool_source_code"
+    )
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert task.unavailable is None
-    assert task.question.mounts == {str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)}
+    assert task.question.mounts == {
+        str(FILES_INSIDE): str(tmp_path / "docker" / FILES_INSIDE)
+    }
 
 
 @pytest.mark.parametrize(("name", "prompt", "files", "missing"), DATA["input files"])
@@ -140,7 +159,12 @@ PROPERTY = DATA["property"]
 
 def write(folder, **changes):
     files = [str(FILES_INSIDE / "a.vasp")]
-    line = {"id": "q", "question": "What?", "properties": [PROPERTY], "data_files": files}
+    line = {
+        "id": "q",
+        "question": "What?",
+        "properties": [PROPERTY],
+        "data_files": files,
+    }
     (folder / "tasks.jsonl").write_text(json.dumps(line | changes) + "\n")
     return MatToolsBenchmark(path=str(folder))
 
@@ -173,11 +197,23 @@ def test_the_expected_values_of_the_dev_split_pass_and_nothing_else_does(tmp_pat
     assert (len(tasks), sum(len(task.properties) for task in tasks)) == (16, 36)
     assert all(task.unavailable is None for task in tasks)
     marked = {prop.name for task in tasks for prop in task.properties if prop.erratum}
-    assert marked == {"SRH_Coefficient", "antisite_defect_names", "vacancy_oxidation_state"}
-    scope = {"np": np, "array": np.array, "nan": np.nan, "inf": np.inf, "Element": Element}
+    assert marked == {
+        "SRH_Coefficient",
+        "antisite_defect_names",
+        "vacancy_oxidation_state",
+    }
+    scope = {
+        "np": np,
+        "array": np.array,
+        "nan": np.nan,
+        "inf": np.inf,
+        "Element": Element,
+    }
     for task in tasks:
         test = load(task.target, task.question.id)
-        right = {p.name: eval(json.loads(p.expected), dict(scope)) for p in task.properties}
+        right = {
+            p.name: eval(json.loads(p.expected), dict(scope)) for p in task.properties
+        }
         assert verdict(test, dumps(right)) == {"ok": True}
         for prop in task.properties:
             assert not verdict(test, dumps(right | {prop.name: None}))["ok"], prop.name
@@ -190,7 +226,9 @@ def test_errata_are_marked_and_left_out_of_the_verified_subset(tmp_path):
     kinds = {entry["kind"] for entry in ERRATA}
     assert kinds == {"impossible", "contradicting", "vacuous", "unstated"}
     names = ("vacancy_oxidation_state", "vacancy_multiplicity")
-    write(tmp_path, id="test_vacancy", properties=[PROPERTY | {"name": n} for n in names])
+    write(
+        tmp_path, id="test_vacancy", properties=[PROPERTY | {"name": n} for n in names]
+    )
     (task,) = MatToolsBenchmark(path=str(tmp_path)).load()
     assert [bool(prop.erratum) for prop in task.properties] == [True, False]
     assert task.properties[0].erratum.startswith("contradicting: ")
@@ -204,26 +242,40 @@ def test_every_erratum_finds_its_properties():
         for name, names in DATA["whole"].items()
         for prop in annotate(sample_of(name, *names)).properties
     ]
-    found = Counter(reason for text in filter(None, marked) for reason in text.split("; "))
+    found = Counter(
+        reason for text in filter(None, marked) for reason in text.split("; ")
+    )
     expected = Counter()
     for entry in ERRATA:
         expected[f"{entry['kind']}: {entry['reason']}"] += entry.get("count", 1)
     assert found == expected
     assert expected.total() == 21
-    assert any(text and "contradicting: " in text and "vacuous: " in text for text in marked)
+    assert any(
+        text and "contradicting: " in text and "vacuous: " in text for text in marked
+    )
 
 
 def test_a_summary_counts_with_and_without_faulty_properties(configure):
-    task = annotate(sample_of("test_vacancy", "multiplicity", "vacancy_oxidation_state"))
-    ended = Trajectory("test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict")
+    task = annotate(
+        sample_of("test_vacancy", "multiplicity", "vacancy_oxidation_state")
+    )
+    ended = Trajectory(
+        "test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict"
+    )
     passed = {prop.name: bool(prop.erratum) for prop in task.properties}
     row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), parts=2)
 
     def summary(task, *rows):
         return summarise(
-            configure(), config_hash="h", llm=False, metrics=METRICS, samples=[task], rows=rows,
-            packages={}, outside={},
-        )  # fmt: skip
+            configure(),
+            config_hash="h",
+            llm=False,
+            metrics=METRICS,
+            samples=[task],
+            rows=rows,
+            packages={},
+            outside={},
+        )
 
     found = summary(task, row)
     assert (found["metrics"][0]["sum"], found["metrics"][0]["total"]) == (1, 2)
@@ -235,4 +287,6 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
 
 
 def sample_of(question, *names):
-    return Sample(Question(question, "?"), tuple(Property(name, "", "int", "1") for name in names))
+    return Sample(
+        Question(question, "?"), tuple(Property(name, "", "int", "1") for name in names)
+    )

@@ -21,8 +21,13 @@ from tests.endpoint import Endpoint, text
 from tests.experiments.runs import metrics, openai, summary
 
 CHOICES = {"A": "norm", "B": "inv", "C": "dot", "D": "det"}
-QUESTION = {"question": "x = np.[MASK](y)", "choices": CHOICES, "correct_answer": "A",
-            "kind": "code", "source": "a.py/f"}  # fmt: skip
+QUESTION = {
+    "question": "x = np.[MASK](y)",
+    "choices": CHOICES,
+    "correct_answer": "A",
+    "kind": "code",
+    "source": "a.py/f",
+}
 
 
 #: Letter -> replies that mean it; those of A are what was asked for.
@@ -35,14 +40,19 @@ def test_letters(letter):
     for reply in MEANT[letter]:
         found = Letters().read(reply)
         assert (found and found.value) == letter, reply
-        assert (found is not None and found.status == "strict") == (letter == "A"), reply
+        assert (found is not None and found.status == "strict") == (letter == "A"), (
+            reply
+        )
 
 
 def test_the_prompt_gives_each_letter_once():
     lettered = {key: f"{key}. {text}" for key, text in CHOICES.items()}
     for choices in (CHOICES, lettered):
         prompt = answering_prompt({"question": "What?", "choices": choices})
-        assert all(prompt.count(f"<choice>{key}. {CHOICES[key]}</choice>") == 1 for key in LETTERS)
+        assert all(
+            prompt.count(f"<choice>{key}. {CHOICES[key]}</choice>") == 1
+            for key in LETTERS
+        )
 
 
 def test_files_in_every_form_give_the_same_questions(tmp_path):
@@ -52,10 +62,22 @@ def test_files_in_every_form_give_the_same_questions(tmp_path):
     array = tmp_path / "array.json"
     array.write_text(json.dumps(plain, indent=2, ensure_ascii=False))
     published = tmp_path / "published.json"
-    source = {"metadata": {"code_source_file": "a.py", "name": "f"}, "page_content": "]," * 9}
-    bare = [{key: row[key] for key in ("question", "choices", "correct_answer")} for row in plain]
-    published.write_text(json.dumps([{"source": source, "questions": bare[:5]},
-                                     {"source": source, "questions": bare[5:]}]))  # fmt: skip
+    source = {
+        "metadata": {"code_source_file": "a.py", "name": "f"},
+        "page_content": "]," * 9,
+    }
+    bare = [
+        {key: row[key] for key in ("question", "choices", "correct_answer")}
+        for row in plain
+    ]
+    published.write_text(
+        json.dumps(
+            [
+                {"source": source, "questions": bare[:5]},
+                {"source": source, "questions": bare[5:]},
+            ]
+        )
+    )
     first = list(read_questions(lines))
     assert len(first) == 30
     assert list(read_questions(array)) == first
@@ -86,7 +108,9 @@ def test_the_shipped_sample_is_valid_and_its_letters_are_spread():
     assert len(questions) == 300
     assert {tuple(one["choices"]) for one in questions} == {LETTERS}
     assert {len(set(one["choices"].values())) for one in questions} == {4}
-    assert all("[MASK]" in one["question"] for one in questions if one["kind"] == "code")
+    assert all(
+        "[MASK]" in one["question"] for one in questions if one["kind"] == "code"
+    )
     counts = Counter(one["correct_answer"] for one in questions)
     assert min(counts.values()) > 0.8 * 300 / len(LETTERS)
 
@@ -102,7 +126,9 @@ def question(number):
 @pytest.fixture
 def questions(tmp_path):
     path = tmp_path / "questions.jsonl"
-    path.write_text("".join(json.dumps(question(number)) + "\n" for number in range(12)))
+    path.write_text(
+        "".join(json.dumps(question(number)) + "\n" for number in range(12))
+    )
     return path
 
 
@@ -111,7 +137,9 @@ def play(body):
     prompt = body["messages"][-1]["content"]
     number = int(prompt.split("def function_")[1].split("(")[0])
     letter = "ABCD"[(number + number % 2) % 4]
-    return text(f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x")
+    return text(
+        f"<answer>{letter}</answer>" if number % 10 else f"It is {letter}, <b>x"
+    )
 
 
 @pytest.fixture
@@ -149,7 +177,10 @@ def test_both_ways_of_reading_count_and_nothing_is_asked_twice(
 
 def test_documents_stand_before_the_question_with_rag(endpoint, questions, tmp_path):
     run = command(questions, endpoint.url, tmp_path / "run", "system=rag", "limit=2")
-    assert main([*run, "benchmark.packages=[pymatgen.analysis.defects]", "retrieval.k=2"]) == 0
+    assert (
+        main([*run, "benchmark.packages=[pymatgen.analysis.defects]", "retrieval.k=2"])
+        == 0
+    )
     prompt = endpoint.bodies[0]["messages"][-1]["content"]
     assert prompt.count("<document name=") == 2
     assert prompt.index("</documents>") < prompt.index("<question>")

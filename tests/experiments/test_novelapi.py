@@ -13,7 +13,9 @@ from experiments.benchmarks.release import ReleaseError
 from experiments.run.__main__ import main
 from tests.endpoint import Endpoint, text
 
-DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/novelapi.yaml").read_text())
+DATA = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("data/novelapi.yaml").read_text()
+)
 COMPLETIONS = DATA["completions"]
 
 
@@ -39,17 +41,28 @@ def checkout(tmp_path):
     cli = {"setup_code": harness["setup_code"], "execution_test": argv}
     write(
         root,
-        tasks=[task("a"), task("out"), task("unknown"), task("cli", test_harness=cli),
-               task("other", library="ase", api_name="ase.Atoms")],
-        expected_calls=[{"task_id": n, **DATA["call"]} for n in ("a", "out", "cli", "other")],
+        tasks=[
+            task("a"),
+            task("out"),
+            task("unknown"),
+            task("cli", test_harness=cli),
+            task("other", library="ase", api_name="ase.Atoms"),
+        ],
+        expected_calls=[
+            {"task_id": n, **DATA["call"]} for n in ("a", "out", "cli", "other")
+        ],
         bundles=[DATA["bundle"]],
-    )  # fmt: skip
+    )
     return root
 
 
 def run(checkout, out, *more, ends=0):
-    given = ["benchmark=novelapi", f"benchmark.path={checkout}", "benchmark.libraries=[statistics]",
-             f"out={out}"]  # fmt: skip
+    given = [
+        "benchmark=novelapi",
+        f"benchmark.path={checkout}",
+        "benchmark.libraries=[statistics]",
+        f"out={out}",
+    ]
     assert main([*given, *more]) == ends
     rows = map(json.loads, (out / "results.jsonl").read_text().splitlines())
     return {row["question_id"]: row for row in rows}
@@ -75,9 +88,16 @@ def test_a_completion_is_judged_as_published(checkout, tmp_path, httpserver, cal
         return text(f"```python\n{list(COMPLETIONS)[case]}\n```")
 
     made = Endpoint(httpserver).play(play)
-    rows = run(checkout, tmp_path / "out", f"benchmark.calls={calls}", "model=openai",
-               "model.name=m", f"model.base_url={made.url}", "model.cache=false",
-               "sandbox.timeout=5")  # fmt: skip
+    rows = run(
+        checkout,
+        tmp_path / "out",
+        f"benchmark.calls={calls}",
+        "model=openai",
+        "model.name=m",
+        f"model.base_url={made.url}",
+        "model.cache=false",
+        "sandbox.timeout=5",
+    )
     for case, (completion, reason) in enumerate(COMPLETIONS.items()):
         said = rows[str(case)]["reasons"].get("completion")
         passes = reason is None or (not calls and "[2, 2]" in completion)
@@ -86,7 +106,9 @@ def test_a_completion_is_judged_as_published(checkout, tmp_path, httpserver, cal
 
 @pytest.mark.long
 def test_a_harness_that_fails_is_no_failure_of_the_completion(checkout, tmp_path):
-    (checkout / "novelapibench/evaluation/call_check.py").write_text("def build_test(*_): 1 / 0")
+    (checkout / "novelapibench/evaluation/call_check.py").write_text(
+        "def build_test(*_): 1 / 0"
+    )
     row = run(checkout, tmp_path / "out", "system=oracle", "ids=[a]", ends=1)["a"]
     assert row["passed"] is None
     assert "the authors' harness" in row["error"]
@@ -99,10 +121,17 @@ def test_what_is_chosen_and_shown(checkout):
 
     samples = loaded(knowledge="S+E")
     assert {name: s.unavailable is None for name, s in samples.items()} == {
-        "a": True, "unknown": False, "cli": True}  # fmt: skip
+        "a": True,
+        "unknown": False,
+        "cli": True,
+    }
     shown = samples["a"].question.prompt
-    assert all(part in shown for part in ("- data = 5", "fmean([1])", "numbers = [1, 2, 3]"))
-    assert not any(part in shown for part in ("It adds up", "def fmean", "fmean(numbers)"))
+    assert all(
+        part in shown for part in ("- data = 5", "fmean([1])", "numbers = [1, 2, 3]")
+    )
+    assert not any(
+        part in shown for part in ("It adds up", "def fmean", "fmean(numbers)")
+    )
     assert samples["a"].labels["novelty"] == "changed"
     assert "It adds up" in loaded(knowledge="Full")["a"].question.prompt
     assert loaded(calls=False)["unknown"].unavailable is None
@@ -119,7 +148,8 @@ def test_a_mistake_is_named(checkout, keys, said):
 
 
 @pytest.mark.parametrize(
-    ("reply", "read"), [*DATA["replies"], ("```python\n" + "(" * 50_000 + "\n```", None)]
+    ("reply", "read"),
+    [*DATA["replies"], ("```python\n" + "(" * 50_000 + "\n```", None)],
 )
 def test_the_longest_python_is_read(reply, read):
     assert Completion().read(reply) == (read and Reading(*read))

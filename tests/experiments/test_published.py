@@ -21,9 +21,15 @@ TABLES = data_of(__file__, "published")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("{'a': 1, 'b': [True, None, -2.5, 'x']}", {"a": 1, "b": [True, None, -2.5, "x"]}),
+        (
+            "{'a': 1, 'b': [True, None, -2.5, 'x']}",
+            {"a": 1, "b": [True, None, -2.5, "x"]},
+        ),
         ("{Element Ga: -1}", {Element("Ga"): -1}),
-        ("{'x': [Element('Mg'), Element(\"O\")]}", {"x": [Element("Mg"), Element("O")]}),
+        (
+            "{'x': [Element('Mg'), Element(\"O\")]}",
+            {"x": [Element("Mg"), Element("O")]},
+        ),
         ("{'x': (Element Ga,)}", {"x": ("__KEPT_0__",)}),
         ("{(1, 2): {True: b'x', 2j: ...}}", {(1, 2): {True: b"x", 2j: ...}}),
     ],
@@ -41,7 +47,9 @@ def test_arrays_are_evaluated_and_restored_where_the_rule_says():
     assert np.array_equal(found["a"], [[1, 2], [3, 4]])
     assert np.array_equal(found["b"][0], [1, 2])
     assert found["c"].dtype == np.float64
-    assert read_literal("{'e': array([Element('Ga')], dtype=object)}")["e"][0] == Element("Ga")
+    assert read_literal("{'e': array([Element('Ga')], dtype=object)}")["e"][
+        0
+    ] == Element("Ga")
     inside_tuple = read_literal("{'t': (array([1]),)}")["t"][0]
     assert isinstance(inside_tuple, str)
 
@@ -54,9 +62,26 @@ def test_anything_else_is_unreadable(text):
 
 @pytest.mark.parametrize(
     "value",
-    [None, True, 3, 2**5000, 1.5, float("inf"), 2j, b"x", "text", [1, [2]], (1, (2,)), {1, 2},
-     {"a": 1, 2: "b"}, Element("Ga"), {Element("Ga"): -1}, {"$": 1}, Species("Fe", 2)],
-)  # fmt: skip
+    [
+        None,
+        True,
+        3,
+        2**5000,
+        1.5,
+        float("inf"),
+        2j,
+        b"x",
+        "text",
+        [1, [2]],
+        (1, (2,)),
+        {1, 2},
+        {"a": 1, 2: "b"},
+        Element("Ga"),
+        {Element("Ga"): -1},
+        {"$": 1},
+        Species("Fe", 2),
+    ],
+)
 def test_typed_data_arrive_as_they_were(value):
     found = revive(decode(dumps(value)))
     assert type(found) is type(value)
@@ -64,7 +89,9 @@ def test_typed_data_arrive_as_they_were(value):
 
 
 def test_numpy_scalars_become_pythons_and_arrays_stay():
-    found = revive(decode(dumps({"a": np.bool_(True), "b": np.float64(2.5), "c": np.int32(3)})))
+    found = revive(
+        decode(dumps({"a": np.bool_(True), "b": np.float64(2.5), "c": np.int32(3)}))
+    )
     assert found == {"a": True, "b": 2.5, "c": 3}
     assert [type(item) for item in found.values()] == [bool, float, int]
     array = revive(decode(dumps(np.arange(6.0).reshape(2, 3))))
@@ -88,7 +115,9 @@ def judged(answer):
 
 
 def test_a_table_counts_one_error_per_fault():
-    assert judged({"flag": True, "count": 2, "length": np.array([1.0, 2.0])}) == {"ok": True}
+    assert judged({"flag": True, "count": 2, "length": np.array([1.0, 2.0])}) == {
+        "ok": True
+    }
     # A bool is an int to isinstance, and True == 1.
     found = judged({"flag": 1, "count": True, "length": [1.0, 2.1]})
     assert (found["wrong"], found["properties"]) == (3, 3)
@@ -103,16 +132,23 @@ def test_the_source_of_a_table_and_a_mistake_in_it_that_is_no_fault_of_an_answer
     scope = {"by_table": by_table}
     exec(table_test("test_x", TABLES["table"]), scope)
     assert scope["test_x"]({"flag": True, "count": 2, "length": [1.0, 2.0]}) == "ok"
-    for fault, error in (({"expected": "true"}, NameError), ({"format": "list[float]"}, KeyError)):
+    for fault, error in (
+        ({"expected": "true"}, NameError),
+        ({"format": "list[float]"}, KeyError),
+    ):
         with pytest.raises(error):
             by_table([TABLES["table"][0] | fault])
 
 
 def test_messages_belong_to_the_property_that_they_name():
     names = ["gap", "gap_energy", "name"]
-    found = attribute(["gap_energy: Expected 1 but got 2", "gap_energy is wrong"], names)
+    found = attribute(
+        ["gap_energy: Expected 1 but got 2", "gap_energy is wrong"], names
+    )
     assert found == {"gap_energy": "gap_energy: Expected 1 but got 2"}
-    assert attribute(["Wrong gap, not a name"], names) == {"gap": "Wrong gap, not a name"}
+    assert attribute(["Wrong gap, not a name"], names) == {
+        "gap": "Wrong gap, not a name"
+    }
     assert attribute(["something else, gaps"], names) == {None: "something else, gaps"}
 
 
@@ -122,12 +158,20 @@ def test_messages_belong_to_the_property_that_they_name():
         (UnitTestVerdict(ok=True), {"a", "b"}),
         (UnitTestVerdict(ok=False, errors=("a: no",), wrong=1, properties=2), {"b"}),
         # A message that names nothing: the verdicts on single properties decide, if there are any.
-        (UnitTestVerdict(ok=False, errors=("no",), each={"a": False, "b": True}), {"b"}),
+        (
+            UnitTestVerdict(ok=False, errors=("no",), each={"a": False, "b": True}),
+            {"b"},
+        ),
         (UnitTestVerdict(ok=False, errors=("no",), each={"a": None, "b": None}), set()),
-        (UnitTestVerdict(ok=False, exception="ValueError", each={"a": True, "b": False}), {"a"}),
+        (
+            UnitTestVerdict(
+                ok=False, exception="ValueError", each={"a": True, "b": False}
+            ),
+            {"a"},
+        ),
         (UnitTestVerdict(ok=False, exception="ValueError"), set()),
     ],
-)  # fmt: skip
+)
 def test_each_property_gets_a_verdict(verdict, passed):
     found = judge_each(verdict, ["a", "b"])
     assert {name for name, (right, _) in found.items() if right} == passed

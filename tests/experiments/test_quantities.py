@@ -50,24 +50,45 @@ def test_integers_by_the_letter(text):
 patient = [HealthCheck.too_slow]  # the machine may be busy
 numbers = st.decimals(-(10**6), 10**6, places=3, allow_nan=False, allow_infinity=False)
 DRESS = [
-    "{n} {u}", "{n}{u}", "**{n} {u}**", "${n}\\,\\mathrm{{{u}}}$", "\\({n}\\ \\text{{{u}}}\\)",
-    "x = {n} {u}", "$\\boxed{{{n}\\ \\text{{{u}}}}}$", "The result is {n} {u}.", "{n} ± 0.5 {u}",
-    "approx. {n} {u}", "E: {n} {u}", "Final answer: {n} {u}", "({n}) {u}", "`{n} {u}`", "{n} ({u})",
-]  # fmt: skip
+    "{n} {u}",
+    "{n}{u}",
+    "**{n} {u}**",
+    "${n}\\,\\mathrm{{{u}}}$",
+    "\\({n}\\ \\text{{{u}}}\\)",
+    "x = {n} {u}",
+    "$\\boxed{{{n}\\ \\text{{{u}}}}}$",
+    "The result is {n} {u}.",
+    "{n} ± 0.5 {u}",
+    "approx. {n} {u}",
+    "E: {n} {u}",
+    "Final answer: {n} {u}",
+    "({n}) {u}",
+    "`{n} {u}`",
+    "{n} ({u})",
+]
 UNITS = [("eV", 1), ("meV", 1e-3), ("keV", 1e3), ("J", 1 / 1.602176634e-19)]
 SIGNS = ["-", "\N{MINUS SIGN}", "\N{EN DASH}"]
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=patient)
-@given(numbers, st.sampled_from(DRESS), st.sampled_from(SIGNS), st.sampled_from("peg,"),
-       st.sampled_from(UNITS))  # fmt: skip
+@given(
+    numbers,
+    st.sampled_from(DRESS),
+    st.sampled_from(SIGNS),
+    st.sampled_from("peg,"),
+    st.sampled_from(UNITS),
+)
 def test_every_spelling_is_that_number(number, dress, sign, style, unit):
     text = {
-        "p": f"{number:f}", "e": f"{number:.12e}", "g": f"{number / 1000:f} x 10^3",
+        "p": f"{number:f}",
+        "e": f"{number:.12e}",
+        "g": f"{number / 1000:f} x 10^3",
         ",": f"{number:,f}",
-    }[style]  # fmt: skip
+    }[style]
     text = dress.format(n=text.replace("-", sign, 1) if number < 0 else text, u=unit[0])
-    assert read_number(text, "eV") == pytest.approx(float(number) * unit[1], rel=1e-9, abs=1e-12)
+    assert read_number(text, "eV") == pytest.approx(
+        float(number) * unit[1], rel=1e-9, abs=1e-12
+    )
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=patient)
@@ -81,8 +102,25 @@ def test_any_text_is_a_number_or_has_a_name(text):
     assert said not in {"inf", "nan"}
 
 
-HOSTILE = ["1 ", "1,000", "(", "(1", "{", "\\frac{1}{2}", "=1", "1e9999 ", "±1", "eV", "eV^", "a-",
-           "/(", "\\text{", "_{1", "9**9", "1eV "]  # fmt: skip
+HOSTILE = [
+    "1 ",
+    "1,000",
+    "(",
+    "(1",
+    "{",
+    "\\frac{1}{2}",
+    "=1",
+    "1e9999 ",
+    "±1",
+    "eV",
+    "eV^",
+    "a-",
+    "/(",
+    "\\text{",
+    "_{1",
+    "9**9",
+    "1eV ",
+]
 
 
 @pytest.mark.parametrize("part", HOSTILE)
@@ -97,16 +135,34 @@ def test_time_is_bounded(part, length):
 
 @pytest.mark.parametrize(
     ("one", "other", "factor"),
-    [("eV", "J", 1.602176634e-19), ("GPa", "eV/Å^3", 1 / 160.21766208), ("Ha", "Ry", 2),
-     ("cm²", "m^2", 1e-4), ("kJ/mol", "J mol^-1", 1e3), ("S/m", "1/ohm/m", 1), ("N-m", "J", 1)],
-)  # fmt: skip
+    [
+        ("eV", "J", 1.602176634e-19),
+        ("GPa", "eV/Å^3", 1 / 160.21766208),
+        ("Ha", "Ry", 2),
+        ("cm²", "m^2", 1e-4),
+        ("kJ/mol", "J mol^-1", 1e3),
+        ("S/m", "1/ohm/m", 1),
+        ("N-m", "J", 1),
+    ],
+)
 def test_units_convert(one, other, factor):
-    assert float(convert(1, read_unit(one), read_unit(other))) == pytest.approx(factor, rel=1e-6)
+    assert float(convert(1, read_unit(one), read_unit(other))) == pytest.approx(
+        factor, rel=1e-6
+    )
 
 
 def test_what_was_written_is_kept_and_ends_belong_to_an_interval():
     read = read_quantity("1.20 x 10^5 m", "m")
-    assert (read.value, read.quantum, read.digits, read.whole) == (120_000, 1000, 3, False)
+    assert (read.value, read.quantum, read.digits, read.whole) == (
+        120_000,
+        1000,
+        3,
+        False,
+    )
     assert (read_quantity("11/6").quantum, read_quantity("7").whole) == (0, True)
     assert within(read_number("1150 meV", "eV"), 1.05, 1.15)
-    assert [within(x, 1.05, 1.15) for x in (1.15, 1.1501, 1.0499)] == [True, False, False]
+    assert [within(x, 1.05, 1.15) for x in (1.15, 1.1501, 1.0499)] == [
+        True,
+        False,
+        False,
+    ]

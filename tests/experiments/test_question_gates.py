@@ -17,7 +17,9 @@ from experiments.benchmarks.question_format import (
 )
 from tests.experiments.test_questions import write_question
 
-DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/question_gates.yaml").read_text())
+DATA = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("data/question_gates.yaml").read_text()
+)
 TASK, REFERENCE = DATA["task"], DATA["reference"]
 GOLD = {"n_slabs": 4, "edge_lengths": [2.375, 4.75]}
 
@@ -46,7 +48,9 @@ def test_masks_are_announced_where_there_are_some_and_filled_into_the_code():
     bare = make_spec(scaffold=masked.scaffold.replace("[MASK_1]", "SlabGenerator"))
     for spec, count in ((masked, 1), (bare, 0)):
         assert build_prompt(spec, "scaffold").count("[MASK]") == count
-    assert "from pymatgen.core.surface import SlabGenerator\n" in gates.scaffold_code(masked)
+    assert "from pymatgen.core.surface import SlabGenerator\n" in gates.scaffold_code(
+        masked
+    )
     assert "import mask_1" in gates.scaffold_code(make_spec())
 
 
@@ -56,7 +60,9 @@ def test_answers_that_stand_in_a_prompt_are_caught(gold, goal, caught):
     kinds = {list: f"list[{inner}]", dict: "dict[str, float]"}
     first = {"name": "asked", "description": "What is asked for in this question."}
     first["format"] = kinds.get(type(gold), type(gold).__name__)
-    spec = make_spec(properties=[first, {**first, "name": "count", "format": "int"}], goal=goal)
+    spec = make_spec(
+        properties=[first, {**first, "name": "count", "format": "int"}], goal=goal
+    )
     findings = gates.check_answers_hidden(spec, {"asked": gold, "count": 7})
     assert [finding.split(" appears")[0] for finding in findings] == (
         ["goal: the value of asked"] if caught else []
@@ -64,22 +70,33 @@ def test_answers_that_stand_in_a_prompt_are_caught(gold, goal, caught):
 
 
 def test_choices_may_name_the_answer():
-    choice = {"name": "ordering", "description": "How the magnetic moments are ordered.",
-              "format": "str", "choices": ["FM", "AFM", "FiM"]}  # fmt: skip
+    choice = {
+        "name": "ordering",
+        "description": "How the magnetic moments are ordered.",
+        "format": "str",
+        "choices": ["FM", "AFM", "FiM"],
+    }
     spec = make_spec(properties=[choice, {**choice, "name": "other"}])
     assert gates.check_answers_hidden(spec, {"ordering": "AFM", "other": "FiM"}) == []
 
 
 @pytest.mark.parametrize(
     "value",
-    [None, [1.0, None], {"$": "scalar", "dtype": "<f8", "v": 1.0}, {"a": {"$": "tuple", "v": [1]}}],
+    [
+        None,
+        [1.0, None],
+        {"$": "scalar", "dtype": "<f8", "v": 1.0},
+        {"a": {"$": "tuple", "v": [1]}},
+    ],
 )
 def test_golds_are_plain_values(value):
     assert gates.check_plain({"fine": {"a": [1, 2.5, "x", True]}}) == []
     assert len(gates.check_plain({"fine": 1, "wrong": value})) == 1
 
 
-@pytest.mark.parametrize("value", [7, -2.5, "Pm-3m", True, [0.0, 4.75], {"a": [1], "b": ["x"]}])
+@pytest.mark.parametrize(
+    "value", [7, -2.5, "Pm-3m", True, [0.0, 4.75], {"a": [1], "b": ["x"]}]
+)
 def test_every_wrong_answer_differs_from_the_gold_in_one_place(value):
     wrong = dict(gates.wrong_answers(value))
     assert {"None", "zero", "empty"} <= set(wrong)
@@ -101,7 +118,9 @@ def test_a_vacuous_or_wrongly_typed_gold_is_caught(gold, told):
 
 
 def test_a_tolerance_that_lets_one_per_cent_pass_is_caught():
-    loose = make_spec(properties=[TASK["properties"][0], TASK["properties"][1] | {"atol": 0.03}])
+    loose = make_spec(
+        properties=[TASK["properties"][0], TASK["properties"][1] | {"atol": 0.03}]
+    )
     findings = gates.check_verification(loose, GOLD)
     assert findings == ["edge_lengths: vacuous, the answer 'perturbed[0]' passes"]
 
@@ -127,7 +146,9 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path):
             "cannot import name 'Latice'": await checker.check(masked, write=True),
         }
         for number, (source, told) in enumerate(DATA["unsound"]):
-            bad[told] = await checker.check(question(f"bad_{number}", source), write=True)
+            bad[told] = await checker.check(
+                question(f"bad_{number}", source), write=True
+            )
     assert (written.findings, again.findings) == ((), ())
     assert (written.written, again.written) == (True, False)
     gold = json.loads((good / "gold.json").read_text())
@@ -135,11 +156,15 @@ async def test_golds_come_from_execution_and_bad_questions_get_none(tmp_path):
     assert gold["versions"]["pymatgen"].count(".") >= 1
     for told, report in bad.items():
         assert any(told in finding for finding in report.findings), report
-        assert report.question_id == "drifted" or not list(tmp_path.glob("bad*/gold.json"))
+        assert report.question_id == "drifted" or not list(
+            tmp_path.glob("bad*/gold.json")
+        )
 
 
 @pytest.mark.long
 async def test_every_reference_reproduces_its_gold_in_the_sandbox():
     async with Checker(env=ENVIRONMENT, recorded=RECORDED) as checker:
         reports = [await checker.check(folder) for folder in question_folders()]
-    assert {report.question_id: report.findings for report in reports if report.findings} == {}
+    assert {
+        report.question_id: report.findings for report in reports if report.findings
+    } == {}

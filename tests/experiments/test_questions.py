@@ -21,17 +21,25 @@ from sandbox import bubblewrap
 needs_sandbox = pytest.mark.skipif(
     bubblewrap.problem() is not None, reason=str(bubblewrap.problem())
 )
-DATA = yaml.safe_load(Path(__file__).parents[1].joinpath("data/questions.yaml").read_text())
+DATA = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("data/questions.yaml").read_text()
+)
 REFERENCE = DATA["reference"]
 
 
 def write_question(root, name="copper_cell", gold=None, **changes):
     folder = root / name
     folder.mkdir(parents=True)
-    task = {key: value for key, value in {**DATA["spec"], **changes}.items() if value is not None}
+    task = {
+        key: value
+        for key, value in {**DATA["spec"], **changes}.items()
+        if value is not None
+    }
     (folder / "task.yaml").write_text(json.dumps(task))
     if gold is not None:
-        (folder / "gold.json").write_text(json.dumps({"versions": {}, "properties": gold}))
+        (folder / "gold.json").write_text(
+            json.dumps({"versions": {}, "properties": gold})
+        )
     return folder
 
 
@@ -58,7 +66,9 @@ def test_a_task_carries_prompt_gold_labels_and_input_files(tmp_path):
     (task,) = LiveBenchmark(level="goal", root=str(tmp_path)).load()
     assert task.question.id == "copper_cell"
     assert task.question.formats == {"cell_volume": "float", "ordering": "str"}
-    assert task.question.mounts == {"data/cell.json": str(folder / "data" / "cell.json")}
+    assert task.question.mounts == {
+        "data/cell.json": str(folder / "data" / "cell.json")
+    }
     assert "`data/cell.json`" in task.question.prompt
     assert [prop.expected for prop in task.properties] == ["11.76", '"FM"']
     assert task.labels == {"area": "lattices", "level": "goal", "package": "add-on"}
@@ -108,7 +118,9 @@ def test_every_committed_question_loads_and_only_its_data_are_shown():
             assert set(task.question.formats) == {prop.name for prop in task.properties}
             for path in task.question.mounts.values():
                 assert Path(path).relative_to(QUESTIONS).parts[1] == "data"
-        labelled = [task.labels["api"] for task in tasks.values() if "api" in task.labels]
+        labelled = [
+            task.labels["api"] for task in tasks.values() if "api" in task.labels
+        ]
         assert len(labelled) > 30
         assert set(labelled) <= {"same", "signature", "absent", "unknown"}
         names.append(tasks["elastic_tensor_fit"].labels["names_given"])
@@ -126,10 +138,14 @@ def test_every_committed_question_loads_and_only_its_data_are_shown():
 @needs_sandbox
 @pytest.mark.long
 def test_from_a_hand_written_folder_to_samples(trees, tmp_path, capsys):
-    with pytest.raises(QuestionError, match=rf"matsmith folder check {tmp_path} ids=heights"):
+    with pytest.raises(
+        QuestionError, match=rf"matsmith folder check {tmp_path} ids=heights"
+    ):
         FolderBenchmark(tmp_path, level="goal").load()
     assert main(["check", str(tmp_path)]) == 1
-    assert "no gold yet; run: matsmith folder" in " ".join(capsys.readouterr().err.split())
+    assert "no gold yet; run: matsmith folder" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert main(["check", str(tmp_path), "write=true"]) == 0
     gold = json.loads((trees / "gold.json").read_text())
     assert gold["properties"] == {"mean_height": pytest.approx(4.625)}
@@ -137,15 +153,23 @@ def test_from_a_hand_written_folder_to_samples(trees, tmp_path, capsys):
     assert main(["check", str(tmp_path), "ids=heights"]) == 0
     benchmark = FolderBenchmark(tmp_path)
     (sample,) = benchmark.load()
-    found = {"area": "orchards2", "difficulty": "3", "level": "goal", "package": "numpy"}
+    found = {
+        "area": "orchards2",
+        "difficulty": "3",
+        "level": "goal",
+        "package": "numpy",
+    }
     assert sample.labels == found  # the level that is there
     assert list(sample.question.mounts) == ["data/heights.txt"]
     assert benchmark.packages == ("numpy",)
     with pytest.raises(
-        QuestionError, match=r"no text of level scaffold; there is benchmark\.level=goal"
+        QuestionError,
+        match=r"no text of level scaffold; there is benchmark\.level=goal",
     ):
         FolderBenchmark(tmp_path, level="scaffold").load()
-    (trees / "reference.py").write_text(REFERENCE.replace("sum(numbers)", "1.1 * sum(numbers)"))
+    (trees / "reference.py").write_text(
+        REFERENCE.replace("sum(numbers)", "1.1 * sum(numbers)")
+    )
     assert main(["check", str(tmp_path)]) == 1
     assert "no longer what the reference returns" in capsys.readouterr().err
 

@@ -15,7 +15,9 @@ ATOMS = ["benchmark=atomworld", "benchmark.items=1", "benchmark.actions=[move,sw
 
 
 def rows(out):
-    return {(row.question_id, row.seed): row for row in read_rows(out / "results.jsonl")}
+    return {
+        (row.question_id, row.seed): row for row in read_rows(out / "results.jsonl")
+    }
 
 
 def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys):
@@ -34,9 +36,11 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
     assert main([*ATOMS, f"answers={file}", "out=out", "sandbox.workers=1"]) == 0
     found = rows(tmp_path / "out")
     assert {key: row.all_correct for key, row in found.items()} == {
-        (move.question.id, 0): False, (move.question.id, 1): False,
-        (swap.question.id, 0): True, (swap.question.id, 1): False,
-    }  # fmt: skip
+        (move.question.id, 0): False,
+        (move.question.id, 1): False,
+        (swap.question.id, 0): True,
+        (swap.question.id, 1): False,
+    }
     echoed = found[move.question.id, 0].values
     assert echoed["published"] == echoed["echo"]
     assert found[swap.question.id, 1].artefacts["error"] == "OutputFormatError"
@@ -54,8 +58,15 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
 @pytest.mark.long
 def test_a_run_is_scored_again_from_its_final_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tool = [*ATOMS, "benchmark.arm=tool", "benchmark.wording=published", "sandbox.workers=1"]
-    assert run([*tool, "system=oracle", "model=none", "retrieval=none", "out=first"]) == 0
+    tool = [
+        *ATOMS,
+        "benchmark.arm=tool",
+        "benchmark.wording=published",
+        "sandbox.workers=1",
+    ]
+    assert (
+        run([*tool, "system=oracle", "model=none", "retrieval=none", "out=first"]) == 0
+    )
     assert main([*tool, "answers=first", "out=second"]) == 0
     first, second = rows(tmp_path / "first"), rows(tmp_path / "second")
     assert first.keys() == second.keys()

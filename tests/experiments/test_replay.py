@@ -27,21 +27,34 @@ from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, record
 
 PUBLISHED = SHARED / "mattools_published.csv"
 
-CASES = yaml.safe_load(Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text())
+CASES = yaml.safe_load(
+    Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text()
+)
 RIGHT = CASES["functions"]["right"]["code"]
 #: Model -> its function, and the outcome.
-FUNCTIONS = {name: (CASES["functions"][name]["code"], CASES["functions"][name]["expected"][0])
-             for name in ("right", "half", "print in the function", "input files")}  # fmt: skip
+FUNCTIONS = {
+    name: (CASES["functions"][name]["code"], CASES["functions"][name]["expected"][0])
+    for name in ("right", "half", "print in the function", "input files")
+}
 
 
 def own_recording(path, **changed):
     """Rows of models with labels and outcomes."""
     labels = {"system": "s", "retrieval": "r", "round": 1, "task": "test_cell"}
     rows = [
-        {**labels, "model": name, "code": code, "function_name": "f",
-         "replayed": {"outcome": changed.get(name, outcome), "wrong": None, "errors": None}}
+        {
+            **labels,
+            "model": name,
+            "code": code,
+            "function_name": "f",
+            "replayed": {
+                "outcome": changed.get(name, outcome),
+                "wrong": None,
+                "errors": None,
+            },
+        }
         for name, (code, outcome) in FUNCTIONS.items()
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -51,7 +64,10 @@ def own_recording(path, **changed):
 
 @pytest.mark.parametrize(("path", "found"), CASES["paths"].items())
 def test_paths_of_questions(path, found):
-    assert question_of(path, ["test_cell", "test_vacancy", "test_Vacancy", "test.cell"]) == found
+    assert (
+        question_of(path, ["test_cell", "test_vacancy", "test_Vacancy", "test.cell"])
+        == found
+    )
 
 
 def test_recordings_in_both_forms(tmp_path):
@@ -63,8 +79,13 @@ def test_recordings_in_both_forms(tmp_path):
     for folder in ("pure_agent_test/round1/gpt", "other"):
         recording(tmp_path / "all" / folder, rows)
     found = read_recorded(tmp_path / "all", ["test_cell"])
-    assert [row.run for row in found] == ["other"] * 2 + ["pure_agent_test/round1/gpt"] * 2
-    assert [row.run_key for row in found[1:3]] == [None, RunKey("single", "gpt", "none", 1)]
+    assert [row.run for row in found] == ["other"] * 2 + [
+        "pure_agent_test/round1/gpt"
+    ] * 2
+    assert [row.run_key for row in found[1:3]] == [
+        None,
+        RunKey("single", "gpt", "none", 1),
+    ]
     assert [(row.code, row.entry) for row in found[:2]] == [(RIGHT, "f"), ("", "")]
     assert found[0].outcome is None
 
@@ -79,7 +100,10 @@ def test_a_run_folder_given_itself_keeps_its_name(tmp_path, monkeypatch):
 
 
 def test_what_a_model_did_not_give_is_no_fault_of_the_file(tmp_path):
-    lines = [{"question_file_path": "test_cell"}, {"question_file_path": "x", "function": 3}]
+    lines = [
+        {"question_file_path": "test_cell"},
+        {"question_file_path": "x", "function": 3},
+    ]
     text = "\ufeff" + "\n\n".join(map(json.dumps, lines)) + "\n"
     (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
     found = read_recorded(tmp_path / "a.jsonl", ["test_cell"])
@@ -116,7 +140,9 @@ def test_the_papers_figures_are_those_of_its_tables():
     assert figures[RunKey("reflect", "gpt-4o-2024-08-06", "llm_doc", 2)] == (42, 84)
     with PUBLISHED.open() as file:
         for row in csv.DictReader(file):
-            key = RunKey(row["system"], row["model"], row["retrieval"], int(row["round"]))
+            key = RunKey(
+                row["system"], row["model"], row["retrieval"], int(row["round"])
+            )
             runnable, properties = figures.pop(key)
             assert properties == int(row["properties_of_138"])
             assert runnable == int(row["runnable_of_49"]) or "runnable" in row["note"]
@@ -127,8 +153,12 @@ def test_the_papers_figures_are_those_of_its_tables():
 
 
 def given(folder, recorded, data):
-    return [f"recorded={recorded}", f"benchmark.path={data}", f"out={folder / 'out'}",
-            "sandbox.timeout=30"]  # fmt: skip
+    return [
+        f"recorded={recorded}",
+        f"benchmark.path={data}",
+        f"out={folder / 'out'}",
+        "sandbox.timeout=30",
+    ]
 
 
 @pytest.mark.long
@@ -155,8 +185,12 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
     with pytest.raises(MatToolsError, match=r"recorded="):
         list(MatToolsBenchmark(str(tmp_path / "data")).gold().right_answers())
     outcomes = read_recorded(tmp_path / "out" / "outcomes.jsonl", ["test_cell"])
-    assert [row.outcome.split()[0] for row in outcomes] == [one for _, one in FUNCTIONS.values()]
-    right = MatToolsBenchmark(str(tmp_path / "data")).gold(tmp_path / "out" / "outcomes.jsonl")
+    assert [row.outcome.split()[0] for row in outcomes] == [
+        one for _, one in FUNCTIONS.values()
+    ]
+    right = MatToolsBenchmark(str(tmp_path / "data")).gold(
+        tmp_path / "out" / "outcomes.jsonl"
+    )
     assert [row["code"] for row in right.right_answers()] == [
         FUNCTIONS["right"][0],
         FUNCTIONS["input files"][0],
@@ -164,7 +198,9 @@ def test_a_replay_agrees_resumes_and_explains(tmp_path, capsys):
 
 
 def test_the_benchmark_states_how_long_a_function_may_take():
-    assert read_run(["benchmark=mattools"]).sandbox.timeout > 200  # right answers need up to 110
+    assert (
+        read_run(["benchmark=mattools"]).sandbox.timeout > 200
+    )  # right answers need up to 110
     assert read_run(["benchmark=live"]).sandbox.timeout == 60
 
 
@@ -185,7 +221,9 @@ def test_recorded_outcomes_are_found_again(tmp_path, capsys):
 @pytest.fixture
 def bench_parts(tmp_path):
     checkout(tmp_path)
-    return {task.question.id: task for task in MatToolsBenchmark(path=str(tmp_path)).load()}
+    return {
+        task.question.id: task for task in MatToolsBenchmark(path=str(tmp_path)).load()
+    }
 
 
 async def graded(sample, tools, code, entry="f"):
@@ -193,7 +231,9 @@ async def graded(sample, tools, code, entry="f"):
     answer = Trajectory("q", 0, code, entry, "", (), Usage(), "answered", "strict")
     score = await PrintedScorer().score(sample, answer, tools)
     outcome, _, wrong = score.artefacts[VERDICT].partition(" ")
-    reason = {"all_correct": "", "some_wrong": "wrong_value"}.get(outcome, score.outcome)
+    reason = {"all_correct": "", "some_wrong": "wrong_value"}.get(
+        outcome, score.outcome
+    )
     return [outcome, reason, int(wrong) if wrong else None, score.reasons]
 
 
@@ -201,7 +241,9 @@ async def graded(sample, tools, code, entry="f"):
 async def test_every_kind_of_function_and_of_unit_test(bench_parts):
     sample = bench_parts["test_cell"]
     methods = f"{RIGHT}\nclass C:\n    def m(self):\n        return f()\n"
-    cases = [(case["code"], "f", case["expected"]) for case in CASES["functions"].values()]
+    cases = [
+        (case["code"], "f", case["expected"]) for case in CASES["functions"].values()
+    ]
     cases += [
         (methods, entry, ["not_runnable" if why else "all_correct", why])
         for entry, why in CASES["names"].items()
@@ -215,7 +257,9 @@ async def test_every_kind_of_function_and_of_unit_test(bench_parts):
             if got != expected:
                 wrong.append((code, entry, expected, got, said))
         for name, case in CASES["unit_tests"].items():
-            *got, said = await graded(replace(sample, target=case["code"]), tools, RIGHT)
+            *got, said = await graded(
+                replace(sample, target=case["code"]), tools, RIGHT
+            )
             if got != case["expected"] or (got[0] == "all_correct") is bool(said):
                 wrong.append((name, case, got, said))
         # What cannot be loaded at all says nothing about the answer.

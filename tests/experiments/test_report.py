@@ -31,7 +31,13 @@ from experiments.report.tables import (
     print_table,
     spreadsheet,
 )
-from experiments.run.store import Store, figures_path, read_json, trajectory_path, write_json
+from experiments.run.store import (
+    Store,
+    figures_path,
+    read_json,
+    trajectory_path,
+    write_json,
+)
 from experiments.run.summary import summarise
 from experiments.scorers.properties import PropertyScorer
 from matsmith.core.errors import UsageError
@@ -69,7 +75,11 @@ class Page(html.parser.HTMLParser):
 
 
 def trajectory(prompt=None):
-    text = (DATA / "trajectory.json").read_text().replace("HOSTILE", json.dumps(HOSTILE)[1:-1])
+    text = (
+        (DATA / "trajectory.json")
+        .read_text()
+        .replace("HOSTILE", json.dumps(HOSTILE)[1:-1])
+    )
     plain = json.loads(text)
     plain["question"]["prompt"] = prompt or plain["question"]["prompt"]
     return plain
@@ -80,14 +90,22 @@ def make_run(tmp_path, configure):
     def make(name, rows, **changes):
         config = configure(out=str(tmp_path / name), **changes)
         questions = {r.question_id for r in rows}
-        tasks = [task for task in TinyBenchmark().load() if task.question.id in questions]
+        tasks = [
+            task for task in TinyBenchmark().load() if task.question.id in questions
+        ]
         with Store(tmp_path / name, "h", config.plain()) as store:
             for one in rows:
                 store.append(one, json.dumps(trajectory()))
             summary = summarise(
-                config, config_hash="h", llm=True, metrics=PropertyScorer().metrics, samples=tasks,
-                rows=store.lines(), packages={}, outside={},
-            )  # fmt: skip
+                config,
+                config_hash="h",
+                llm=True,
+                metrics=PropertyScorer().metrics,
+                samples=tasks,
+                rows=store.lines(),
+                packages={},
+                outside={},
+            )
         write_json(tmp_path / name / "summary.json", summary)
         return tmp_path / name
 
@@ -125,13 +143,17 @@ def board_of(runs):
 
 def unpacked(text):
     """The long texts of a page, as the browser would put them together."""
-    packed = re.search(r'<script type="text/plain" id="texts">([A-Za-z0-9+/=]*)</script>', text)[1]
+    packed = re.search(
+        r'<script type="text/plain" id="texts">([A-Za-z0-9+/=]*)</script>', text
+    )[1]
     plain = json.loads(zlib.decompress(base64.b64decode(packed)))
     return [
-        "\n".join("\n".join(plain["lines"][first : first + count])
-                  for first, count in zip(ranges[::2], ranges[1::2], strict=True))
+        "\n".join(
+            "\n".join(plain["lines"][first : first + count])
+            for first, count in zip(ranges[::2], ranges[1::2], strict=True)
+        )
         for ranges in plain["texts"]
-    ]  # fmt: skip
+    ]
 
 
 def page_of(runs, folder):
@@ -146,7 +168,9 @@ def test_the_page_is_well_formed_and_hostile_text_stays_text(two_runs, tmp_path)
         page = Page(text)
         assert page.open == []
         assert not page.tags & {"iframe", "object", "link", "base", "form"}
-        assert not [a for a in page.attributes if a[1].startswith("on") or a[1] == "style"]
+        assert not [
+            a for a in page.attributes if a[1].startswith("on") or a[1] == "style"
+        ]
         plots = [a[2] for a in page.attributes if a[1] == "src"]
         assert all(plot.startswith("data:image/svg+xml;base64,") for plot in plots)
         links = {a[2] for a in page.attributes if a[1] == "href"}
@@ -168,14 +192,19 @@ def test_long_texts_are_kept_once_and_whole(make_run, tmp_path):
     prompts = ["\n".join(lines[:30]), "\n".join(["first", *lines[5:], "", "last"])]
     texts = Texts()
     assert [texts.add(prompt) for prompt in (*prompts, prompts[0])] == [0, 1, 0]
-    assert unpacked(f'<script type="text/plain" id="texts">{texts.packed()}</script>') == prompts
+    assert (
+        unpacked(f'<script type="text/plain" id="texts">{texts.packed()}</script>')
+        == prompts
+    )
     folder = make_run("long", [row("cubic")])
     plain = trajectory(prompts[0])
     plain["execution"]["stdout"] = "short"
     write_json(trajectory_path(folder, "cubic", 0), plain)
     text = page_of([folder], tmp_path)
     assert prompts[0].encode("utf-8", "replace").decode() not in text
-    number = int(re.search(r'Prompt</summary><div class="in"><pre data-text="(\d+)">', text)[1])
+    number = int(
+        re.search(r'Prompt</summary><div class="in"><pre data-text="(\d+)">', text)[1]
+    )
     assert unpacked(text)[number] == prompts[0]
     assert "<pre>short</pre>" in text
 
@@ -190,22 +219,36 @@ def test_many_equal_lines_take_no_time(line):
 
 @chromium.needed
 @pytest.mark.long
-def test_nothing_covers_or_sticks_out_and_long_texts_and_figures_are_shown(make_run, tmp_path):
+def test_nothing_covers_or_sticks_out_and_long_texts_and_figures_are_shown(
+    make_run, tmp_path
+):
     """In light and dark, on a screen and on a phone."""
     runs = []
     for name in ("single", "a_system_whose_name_is_longer_than_any_column"):
         rows = [
-            row(question, seed=seed, labels={"area": area, "kind": "bulk modulus (Voigt)"},
-                prompt_tokens=50 * 3**seed, calls=1 + seed, **(failed("None") if seed % 2 else {}))
-            for question, area in zip(QUESTIONS, ("surfaces", "x" * 60, "a b", ""), strict=True)
+            row(
+                question,
+                seed=seed,
+                labels={"area": area, "kind": "bulk modulus (Voigt)"},
+                prompt_tokens=50 * 3**seed,
+                calls=1 + seed,
+                **(failed("None") if seed % 2 else {}),
+            )
+            for question, area in zip(
+                QUESTIONS, ("surfaces", "x" * 60, "a b", ""), strict=True
+            )
             for seed in range(6)
-        ]  # fmt: skip
+        ]
         runs.append(make_run(name, rows, system={"name": name}, seeds=6))
     write_report(runs, tmp_path / "page.html", [[{"depth": "1"}], [{"depth": "2"}]])
     seen = make_run("seen", [row("cubic")])
     hostile = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script>'
     drawn = structure_svg([[4, 0, 0], [0, 4, 0], [0, 0, 4]], ["Na"], [[0, 0, 0]])
-    figures = {"<b>target": drawn, "odd": f"{hostile}</svg>", "dot": f"data:image/png;base64,{DOT}"}
+    figures = {
+        "<b>target": drawn,
+        "odd": f"{hostile}</svg>",
+        "dot": f"data:image/png;base64,{DOT}",
+    }
     figures_path(seen, "cubic", 0).parent.mkdir()
     write_json(figures_path(seen, "cubic", 0), figures)
     write_json(trajectory_path(seen, "cubic", 0), trajectory("<b>long</b>\n" * 100))
@@ -229,14 +272,18 @@ def test_nothing_covers_or_sticks_out_and_long_texts_and_figures_are_shown(make_
         sources = tab.evaluate(listed.format("e.firstChild.src"))
         captions = tab.evaluate(listed.format("e.textContent"))
         assert tab.complaints() == []
-    assert [unquote(s).removeprefix("data:image/svg+xml,") for s in sources] == [*figures.values()]
+    assert [unquote(s).removeprefix("data:image/svg+xml,") for s in sources] == [
+        *figures.values()
+    ]
     assert captions == [*figures]
 
 
 def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     two_runs, make_run, tmp_path, capsys
 ):
-    refused = row("cubic", seed=1, **failed("None"), reply_faults={"length": 1, "refusal": 1})
+    refused = row(
+        "cubic", seed=1, **failed("None"), reply_faults={"length": 1, "refusal": 1}
+    )
     folder = make_run("seeds", [row("cubic"), refused], seeds=2)
     summary = read_json(folder / "summary.json")
     assert summary["faulty"] == {}
@@ -246,24 +293,32 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
     print_table([folder], Console(width=80))
     shown = " ".join(capsys.readouterr().out.split())
     for words in (
-        "50.0 ± 70.7 (2 seeds) %", "calls", "replies that are not answers: length 1, refusal 1",
+        "50.0 ± 70.7 (2 seeds) %",
+        "calls",
+        "replies that are not answers: length 1, refusal 1",
         "pass@1 50.0, pass^1 50.0; pass@2 100.0, pass^2 0.0",
         "without the 1 properties known to be faulty - (0/0)",
-    ):  # fmt: skip
+    ):
         assert words in shown
     board = board_of([run])[0]
     assert board["over seeds %"] == "50.0 ± 70.7 (2 seeds)"
     assert board["without faulty %"] == "- (0/0)"
     assert board["model calls"] == str(summary["calls"])
     assert "| model calls | " in markdown([run])
-    assert "without faulty %" not in markdown(load_runs(two_runs))  # nothing is known to be faulty
+    assert "without faulty %" not in markdown(
+        load_runs(two_runs)
+    )  # nothing is known to be faulty
     assert "<th>without faulty %</th>" in page_of([folder], tmp_path)
     lines = list(csv.DictReader(io.StringIO(comma_separated([run]))))
-    assert [line["model_calls"] for line in lines] == [str(one.calls) for one in run.rows]
+    assert [line["model_calls"] for line in lines] == [
+        str(one.calls) for one in run.rows
+    ]
     assert [line["sound"] for line in lines] == ["0", "0"]
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"question": 1, "steps": [2]}'])
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", "{}", '{"question": 1, "steps": [2]}']
+)
 def test_a_damaged_trajectory_costs_only_its_own_steps(two_runs, tmp_path, damage):
     trajectory_path(two_runs[0], "cubic", 0).write_text(damage)
     text = page_of(two_runs[:1], tmp_path)
@@ -273,18 +328,34 @@ def test_a_damaged_trajectory_costs_only_its_own_steps(two_runs, tmp_path, damag
 
 def test_at_equal_budgets_an_answer_that_took_more_is_wrong(make_run):
     cheap = [row(q, prompt_tokens=99) for q in QUESTIONS]
-    dear = [row(q, prompt_tokens=99 + 300 * i, calls=1 + i) for i, q in enumerate(QUESTIONS)]
-    runs = load_runs([make_run("cheap", cheap), make_run("dear", dear, system={"name": "other"})])
+    dear = [
+        row(q, prompt_tokens=99 + 300 * i, calls=1 + i) for i, q in enumerate(QUESTIONS)
+    ]
+    runs = load_runs(
+        [make_run("cheap", cheap), make_run("dear", dear, system={"name": "other"})]
+    )
     assert over_budget(runs, "tokens")[0] == (
         ["tokens per answer", "100", "200", "400", "800", "1,600"],
-        [["scripted", *["100.0"] * 5], ["other", "25.0", "25.0", "50.0", "75.0", "100.0"]],
+        [
+            ["scripted", *["100.0"] * 5],
+            ["other", "25.0", "25.0", "50.0", "75.0", "100.0"],
+        ],
     )
     assert over_budget(runs, "calls")[0][1][1] == ["other", "25.0", "50.0", "100.0"]
     assert over_budget(runs[:1], "tokens") == (([], []), "")
 
 
 def test_formulas_are_text_and_numbers_stay_numbers():
-    cells = ["=1+1", "+cmd|'/c calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r\n=1", "a\x1b[2Jb", " =1"]
+    cells = [
+        "=1+1",
+        "+cmd|'/c calc'!A0",
+        "-2+3",
+        "@SUM(A1)",
+        "\t=1",
+        "\r\n=1",
+        "a\x1b[2Jb",
+        " =1",
+    ]
     out = io.StringIO()
     csv.writer(out).writerow(map(spreadsheet, cells))
     for cell in next(csv.reader(io.StringIO(out.getvalue()))):
@@ -307,13 +378,17 @@ def test_failures_get_names():
     for reason, kind in cases.items():
         assert dict(count_failures([row(**failed(reason))])) == {kind: 1}
     broken = failed(
-        "exception: numpy.linalg.LinAlgError: no", outcome="exception", values={"runnable": 0.0}
+        "exception: numpy.linalg.LinAlgError: no",
+        outcome="exception",
+        values={"runnable": 0.0},
     )
     assert dict(count_failures([row(**broken)])) == {"raised LinAlgError": 1}
     assert count_failures([row(), row(**INFRA)]) == {}
 
 
-def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(two_runs, tmp_path):
+def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(
+    two_runs, tmp_path
+):
     runs = load_runs(two_runs)
     assert runs[0].summary["answers"] == runs[0].summary["metrics"][0]["total"] == 3
     assert sum(count_failures(runs[0].scored).values()) == 2
@@ -350,7 +425,12 @@ def test_the_commands(two_runs, tmp_path, capsys):
 
     assert show([str(two_runs[0]), "cubic", "full=true"]) == 0
     shown = capsys.readouterr().out
-    for words in ("alert(1)", "final code", "retrieved 2 documents", "checked the returned values"):
+    for words in (
+        "alert(1)",
+        "final code",
+        "retrieved 2 documents",
+        "checked the returned values",
+    ):
         assert words in shown
     assert "\x1b[31m" not in shown
     assert "\x00" not in shown
@@ -360,12 +440,24 @@ def test_the_commands(two_runs, tmp_path, capsys):
 
 def test_scores_are_broken_down_by_what_questions_are_labelled_with(make_run, tmp_path):
     rows = [
-        row(question, labels={"action": "move", "atoms": size}, **failed("AtomCountMismatch"))
-        for question, size in zip(QUESTIONS, ("9-16", "1-8", "> 64", "33-64"), strict=True)
+        row(
+            question,
+            labels={"action": "move", "atoms": size},
+            **failed("AtomCountMismatch"),
+        )
+        for question, size in zip(
+            QUESTIONS, ("9-16", "1-8", "> 64", "33-64"), strict=True
+        )
     ]
     text = page_of([make_run("labelled", rows)], tmp_path)
     assert "<h2>By action</h2>" not in text  # there is only one
-    assert "AtomCountMismatch" in text.partition("Why parts failed")[2].partition("Questions")[0]
+    assert (
+        "AtomCountMismatch"
+        in text.partition("Why parts failed")[2].partition("Questions")[0]
+    )
     table = text.partition("<h2>By atoms</h2>")[2].partition("<h2>")[0]
-    places = [table.index(f"<span>{name}</span>") for name in ("1-8", "9-16", "33-64", "&gt; 64")]
+    places = [
+        table.index(f"<span>{name}</span>")
+        for name in ("1-8", "9-16", "33-64", "&gt; 64")
+    ]
     assert places == sorted(places)

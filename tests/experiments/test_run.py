@@ -40,15 +40,25 @@ async def run(config):
     return folder, read_json(folder / "summary.json"), console.file.getvalue()
 
 
-async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(configure):
+async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(
+    configure,
+):
     folder, summary, _ = await run(configure())
-    metrics = {entry["name"]: (entry["sum"], entry["total"]) for entry in summary["metrics"]}
+    metrics = {
+        entry["name"]: (entry["sum"], entry["total"]) for entry in summary["metrics"]
+    }
     assert metrics == {"parts": (4, 9), "runnable": (3, 6), "all_correct": (2, 6)}
     known = {
-        "questions": 6, "answers": 6, "complete": True, "infra": 0, "format_errors": 1,
-        "tokens": 90, "cost_usd": pytest.approx(0.06), "model_kind": "none",
+        "questions": 6,
+        "answers": 6,
+        "complete": True,
+        "infra": 0,
+        "format_errors": 1,
+        "tokens": 90,
+        "cost_usd": pytest.approx(0.06),
+        "model_kind": "none",
         "outcomes": {"exception": 1, "no_code": 1, "ok": 3, "timeout": 1},
-    }  # fmt: skip
+    }
     assert {key: summary[key] for key in known} == known
     assert summary["packages"]["live"]["pymatgen"]
     assert summary["sandbox_tier"]
@@ -103,7 +113,9 @@ def test_the_folder_follows_from_the_configuration(configure):
     config = configure(out=None)
     digest = config.hash("tasks")
     assert run_folder(config, digest).name == f"tiny-scripted-none-none-{digest[:8]}"
-    odd = configure(out=None, model={"provider": "none", "name": "org/model (recorded)"})
+    odd = configure(
+        out=None, model={"provider": "none", "name": "org/model (recorded)"}
+    )
     assert run_folder(odd, "x").name == "tiny-scripted-none-org_model_recorded-x"
     same = {"concurrency": 9, "seeds": 3, "launcher": {"name": "dask", "workers": 9}}
     slow = {"provider": "none", "name": "none", "timeout": 3}
@@ -119,7 +131,9 @@ def test_a_worker_elsewhere_has_the_same_questions(name):
     config = read_run([f"benchmark={name}", "system=empty", "model=none"])
     assert "/" not in json.dumps(config.plain()["benchmark"])  # no path of this machine
     sent = validate(json.loads(json.dumps(config.plain())))
-    one, two = (samples_digest(load_samples(build_benchmark(c), c)) for c in (config, sent))
+    one, two = (
+        samples_digest(load_samples(build_benchmark(c), c)) for c in (config, sent)
+    )
     assert (one, config.hash(one)) == (two, sent.hash(two))
 
 
@@ -150,14 +164,17 @@ def count_lines(path):
 @pytest.mark.long
 def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(command(*TINY, f"out={whole}", "seeds=6"), check=True, capture_output=True)
+    subprocess.run(
+        command(*TINY, f"out={whole}", "seeds=6"), check=True, capture_output=True
+    )
     results = broken / "results.jsonl"
     chance = random.Random(time.time_ns())  # whenever it is, it has to work
     for _ in range(4):
         process = subprocess.Popen(
             command(*TINY, f"out={broken}", "seeds=6", "concurrency=2"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         before = count_lines(results)
         while process.poll() is None and count_lines(results) == before:
             time.sleep(0.01)
@@ -167,7 +184,9 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_summary(tmp_path):
         process.communicate()
     with results.open("ab") as file:
         file.write(b'{"config_hash": "half a li')
-    subprocess.run(command(*TINY, f"out={broken}", "seeds=6"), check=True, capture_output=True)
+    subprocess.run(
+        command(*TINY, f"out={broken}", "seeds=6"), check=True, capture_output=True
+    )
     expected, found = (read_json(folder / "summary.json") for folder in (whole, broken))
     for summary in (expected, found):
         for key in WALL_CLOCK:
@@ -192,8 +211,10 @@ def test_interrupt_says_how_to_go_on(tmp_path, sent, interrupts, code):
     out = tmp_path / "run"
     process = subprocess.Popen(
         ["env", interrupts, *command(*TINY, f"out={out}", "seeds=40")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not count_lines(out / "results.jsonl"):
         assert process.poll() is None
         time.sleep(0.05)

@@ -6,7 +6,12 @@ from agents.base import Question, Trajectory, Usage
 from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
 from experiments.report.groups import breakdown
 from experiments.report.runs import Run
-from experiments.run.answering import MAX_FIGURE, make_figures, make_row, make_trajectory
+from experiments.run.answering import (
+    MAX_FIGURE,
+    make_figures,
+    make_row,
+    make_trajectory,
+)
 from experiments.samples import Property, Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools, measure, measuring
 from experiments.scorers.properties import PropertyScorer, not_runnable
@@ -22,15 +27,24 @@ SECRET = "the expected value 7f3a"
 
 def task(gold, form="", compare="equal"):
     return Sample(
-        Question("q", "p", {"x": form}), (Property("x", "", form, dumps(gold), compare),), "live"
+        Question("q", "p", {"x": form}),
+        (Property("x", "", form, dumps(gold), compare),),
+        "live",
     )
 
 
 def answer(code, **changes):
     fields = {
-        "question_id": "q", "seed": 0, "code": code, "entry": "f", "answer": "", "steps": (),
-        "usage": Usage(), "stop_reason": "answered", "format_status": "strict",
-    }  # fmt: skip
+        "question_id": "q",
+        "seed": 0,
+        "code": code,
+        "entry": "f",
+        "answer": "",
+        "steps": (),
+        "usage": Usage(),
+        "stop_reason": "answered",
+        "format_status": "strict",
+    }
     return Trajectory(**(fields | changes))
 
 
@@ -64,21 +78,28 @@ RAISING = (checkouts.DATA / "raising.txt").read_text(encoding="utf-8")
 
 async def test_the_authors_rule_stands_beside_ours():
     wanted = Sample(
-        Question("test_q", "p"), (Property("a", "", "", "1"), Property("b", "", "", "2")), "live",
+        Question("test_q", "p"),
+        (Property("a", "", "", "1"), Property("b", "", "", "2")),
+        "live",
         target=RAISING,
-    )  # fmt: skip
+    )
     limits = SandboxConfig(workers=1, options={"warmup": False})
     async with get_sandbox(limits) as one, get_sandbox(limits) as two:
 
         async def score(values):
             given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
-            return await MatToolsScorer().score(wanted, given, Tools(one, two, timeout=5))
+            return await MatToolsScorer().score(
+                wanted, given, Tools(one, two, timeout=5)
+            )
 
         whole = await score({"a": 1, "b": 2})
         assert (whole.passed, whole.values["published"]) == ({"a": True, "b": True}, 2)
         # `b` cannot be compared: the unit test raises, so nothing counts there; `a` is right here.
         raised = await score({"a": 1, "b": None})
-        assert (raised.passed, raised.values["published"]) == ({"a": True, "b": False}, 0)
+        assert (raised.passed, raised.values["published"]) == (
+            {"a": True, "b": False},
+            0,
+        )
         half = await score({"a": 1, "b": 3})
         assert (half.passed, half.values["published"]) == ({"a": True, "b": False}, 1)
         assert (await score(None)).values == {"runnable": 0.0, "published": 0}
@@ -110,7 +131,11 @@ async def test_answers_in_real_sandboxes():
         for gold, code, passed in (
             (HOSTILE, f"def f():\n    return {{'x': {HOSTILE!r}}}", True),
             (1, f"def f():\n    return {{'x': {HOSTILE!r}, {HOSTILE!r}: 1}}", False),
-            (1, "def f():\n    return {'x': list(range(200_000)), 'y': 'a' * 1_000_000}", False),
+            (
+                1,
+                "def f():\n    return {'x': list(range(200_000)), 'y': 'a' * 1_000_000}",
+                False,
+            ),
             (1, "def f():\n    return {'x': 1}", True),
         ):
             assert (await score(task(gold), code)).passed == {"x": passed}, code[:80]
@@ -130,19 +155,27 @@ async def test_answers_in_real_sandboxes():
 
 async def test_a_broken_sandbox_is_not_a_verdict():
     with pytest.raises(SandboxError, match="no engine"):
-        await PropertyScorer().score(task(1), answer("def f(): ..."), Tools(Failing(), Failing()))
+        await PropertyScorer().score(
+            task(1), answer("def f(): ..."), Tools(Failing(), Failing())
+        )
 
 
 def test_what_is_runnable():
     assert not_runnable(Execution(Outcome.OK, {"x": None})) is None
-    assert not_runnable(Execution(Outcome.TIMEOUT, error="after 5 s")) == "timeout: after 5 s"
+    assert (
+        not_runnable(Execution(Outcome.TIMEOUT, error="after 5 s"))
+        == "timeout: after 5 s"
+    )
 
 
 def test_a_share_above_a_baseline_is_one_of_what_the_baseline_leaves():
     above = Metric("published - echo", "above echo", "")
     for given, found in (
-        ((1.0, 0.0), (1, 1)), ((1.0, 1.0), (0, 0)), ((0.0, 1.0), (-1, 0)), ((None, 1.0), (0, 0)),
-    ):  # fmt: skip
+        ((1.0, 0.0), (1, 1)),
+        ((1.0, 1.0), (0, 0)),
+        ((0.0, 1.0), (-1, 0)),
+        ((None, 1.0), (0, 0)),
+    ):
         values = dict(zip(("published", "echo"), given, strict=True))
         assert measure(store_row(values=values), above) == found
 
@@ -160,10 +193,17 @@ MACRO = Metric("right", "right", "a mean over areas", out_of="asked", macro="are
 
 def weighed_rows():
     large = [
-        store_row(f"a{n}", labels={"area": "large"}, values={"right": 1.0, "asked": 10.0}, parts=10)
+        store_row(
+            f"a{n}",
+            labels={"area": "large"},
+            values={"right": 1.0, "asked": 10.0},
+            parts=10,
+        )
         for n in range(9)
     ]
-    small = store_row("b", labels={"area": "small"}, values={"right": 1.0, "asked": 1.0}, parts=1)
+    small = store_row(
+        "b", labels={"area": "small"}, values={"right": 1.0, "asked": 1.0}, parts=1
+    )
     return [*large, small]
 
 
@@ -175,29 +215,43 @@ def test_a_macro_mean_is_the_mean_over_groups(tmp_path):
     run = Run(tmp_path, {"seeds": [0]}, tuple(found), "x")
     assert run.interval(MACRO).estimate == pytest.approx(0.55)
     parts = Metric(PARTS, "micro", "all slots alike")
-    assert list(map(measuring(found, parts), found)) == [measure(row, parts) for row in found]
+    assert list(map(measuring(found, parts), found)) == [
+        measure(row, parts) for row in found
+    ]
 
 
 def test_what_it_is_out_of_can_differ_by_answer_and_be_unknown():
     row = store_row("a", values={"right": 1.0, "asked": 100.0}, parts=1)
     assert measure(row, MACRO) == (1.0, 100.0)
-    assert measure(store_row("a", values={"right": 1.0, "asked": None}), MACRO) == (0.0, 0.0)
-    assert measure(store_row("a", values={"right": None, "asked": 3.0}), MACRO) == (0.0, 0.0)
+    assert measure(store_row("a", values={"right": 1.0, "asked": None}), MACRO) == (
+        0.0,
+        0.0,
+    )
+    assert measure(store_row("a", values={"right": None, "asked": 3.0}), MACRO) == (
+        0.0,
+        0.0,
+    )
 
 
 def test_a_break_down_follows_the_definition_of_the_metric(tmp_path):
     """Two areas of one kind, 21 of 21 slots and 4 of 7: the mean over areas is 78.6, not 89.3."""
     found = [
-        store_row(name, labels={"area": name, "kind": "picture"},
-                 values={"right": right, "asked": asked, "other": None})
+        store_row(
+            name,
+            labels={"area": name, "kind": "picture"},
+            values={"right": right, "asked": asked, "other": None},
+        )
         for name, right, asked in (("a", 21.0, 21.0), ("b", 4.0, 7.0))
-    ]  # fmt: skip
+    ]
     kinds = (MACRO, Metric("other", "", ""))
-    entries = [vars(metric) | {"sum": 1, "total": metric.name == "right"} for metric in kinds]
+    entries = [
+        vars(metric) | {"sum": 1, "total": metric.name == "right"} for metric in kinds
+    ]
     run = Run(tmp_path, {"seeds": [0], "metrics": entries}, tuple(found), "x")
     assert breakdown([run], "kind") == (
-        ["kind", "answers", "right %"], [["picture", "2", "78.6"]]
-    )  # fmt: skip
+        ["kind", "answers", "right %"],
+        [["picture", "2", "78.6"]],
+    )
     lines = breakdown([run], "area")[1]
     assert lines == [["a", "1", "100.0"], ["b", "1", "57.1"]]
     assert breakdown([run], "task")[1] == []
@@ -206,11 +260,18 @@ def test_a_break_down_follows_the_definition_of_the_metric(tmp_path):
 def test_a_mean_of_means():
     both = Metric("right", "right", "two levels", out_of="asked", macro="half,area")
     found = [
-        store_row(f"{half}{area}{n}", labels={"half": half, "area": area},
-                 values={"right": right, "asked": 1.0})
-        for half, areas in {"one": {"a": 1.0, "b": 0.0, "c": 0.0}, "two": {"a": 1.0}}.items()
-        for area, right in areas.items() for n in range(3)
-    ]  # fmt: skip
+        store_row(
+            f"{half}{area}{n}",
+            labels={"half": half, "area": area},
+            values={"right": right, "asked": 1.0},
+        )
+        for half, areas in {
+            "one": {"a": 1.0, "b": 0.0, "c": 0.0},
+            "two": {"a": 1.0},
+        }.items()
+        for area, right in areas.items()
+        for n in range(3)
+    ]
     measured = list(map(measuring(found, both), found))
     assert sum(total for _, total in measured) == pytest.approx(2)
     assert sum(gained for gained, _ in measured) == pytest.approx(1 / 3 + 1)

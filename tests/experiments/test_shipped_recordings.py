@@ -16,14 +16,23 @@ FORTY = f"rag retrieval.k=40 model.recordings={SHIPPED / 'k40' / 'invented-level
 
 
 def right(folder):
-    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-    return sum(sum(row["passed"].values()) for row in rows), sum(row["parts"] for row in rows)
+    rows = [
+        json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()
+    ]
+    return sum(sum(row["passed"].values()) for row in rows), sum(
+        row["parts"] for row in rows
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("world", "system"),
-    [(world, one) for world, systems in KNOWN["worlds"].items() for one in systems if one != "of"],
+    [
+        (world, one)
+        for world, systems in KNOWN["worlds"].items()
+        for one in systems
+        if one != "of"
+    ],
 )
 def test_invented_worlds(world, system, tmp_path):
     # A traceback differs between patch releases of Python: what code printed was recorded under
@@ -38,14 +47,18 @@ def test_invented_worlds(world, system, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("words", KNOWN["live"])
 def test_live(words, tmp_path):
-    assert main([*f"system={words} model.strict=true out={tmp_path / 'run'}".split()]) == 0
+    assert (
+        main([*f"system={words} model.strict=true out={tmp_path / 'run'}".split()]) == 0
+    )
     assert right(tmp_path / "run") == (KNOWN["live"][words], 364)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("words", "replies"), KNOWN["others"].items())
 def test_other_benchmarks(words, replies, tmp_path, capsys):
-    common = f"retrieval=none model.strict=true sandbox=bubblewrap out={tmp_path / 'run'}"
+    common = (
+        f"retrieval=none model.strict=true sandbox=bubblewrap out={tmp_path / 'run'}"
+    )
     prose = "qmbench" in words or "split=qa" in words
     assert main(f"{words} {common}".split()) == prose
     assert f"all {replies} prompts as they were recorded" in capsys.readouterr().out

@@ -60,7 +60,9 @@ def test_every_run_of_a_sweep_has_its_answers(real, endpoint, tmp_path):
     assert len(endpoint.requests) >= 4
 
 
-def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(real, endpoint, capsys):
+def test_a_limit_in_dollars_without_a_price_is_refused_at_the_start(
+    real, endpoint, capsys
+):
     for group in ("budget", "run_budget"):
         assert main([*real, "system=single", f"{group}.cost_usd=1"]) == 2
         said = capsys.readouterr().err
@@ -80,16 +82,18 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     command = [*real, "system=single", "concurrency=1"]
     assert main([*command, "budget.calls=1"]) == 1
     assert "not finished: 2 questions" in capsys.readouterr().out.splitlines()[-1]
-    assert [(r.outcome, r.passed, r.values, r.calls, r.limit) for r in rows_of(tmp_path)] == [
-        ("not_finished", None, {}, 1, ("calls", 1.0))
-    ] * 2
+    assert [
+        (r.outcome, r.passed, r.values, r.calls, r.limit) for r in rows_of(tmp_path)
+    ] == [("not_finished", None, {}, 1, ("calls", 1.0))] * 2
     summary = summary_of(tmp_path)
     assert (summary["not_finished"], summary["answers"], summary["infra"]) == (2, 0, 0)
     assert summary["limits"] == {"budget.calls of 1 is used up": 2}
     stored = read_json(tmp_path / "run" / "trajectories" / "cubic-0.json")
     assert "no code here" in json.dumps(stored["steps"])
 
-    assert main([*command, "budget.calls=1"]) == 1  # the same limit: nothing is spent again
+    assert (
+        main([*command, "budget.calls=1"]) == 1
+    )  # the same limit: nothing is spent again
     assert len(endpoint.requests) == 2
     endpoint.play("no code here", CODE)
     assert main([*command, "budget.calls=3"]) == 0
@@ -98,7 +102,9 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert all(row.scored for row in latest.values())
 
 
-def test_a_reply_without_usage_ends_the_question_and_is_no_score(real, endpoint, tmp_path):
+def test_a_reply_without_usage_ends_the_question_and_is_no_score(
+    real, endpoint, tmp_path
+):
     endpoint.play(text("no code", usage=None))
     price = "model.price={prompt: 1, completion: 2}"
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 1
@@ -116,10 +122,18 @@ def test_what_documentation_costs_is_in_the_summary_and_in_the_limits(
 
     endpoint.play(answer)
     words = [
-        "model.price={prompt: 1000, completion: 0}", f"model.name=local-{uuid4()}", "writer=model",
-        "system=rag", "+benchmark.packages=[latexcodec]", "limit=1",
-    ]  # fmt: skip
-    command = [*(word for word in real if word != "retrieval=none"), "retrieval=llm_doc", *words]
+        "model.price={prompt: 1000, completion: 0}",
+        f"model.name=local-{uuid4()}",
+        "writer=model",
+        "system=rag",
+        "+benchmark.packages=[latexcodec]",
+        "limit=1",
+    ]
+    command = [
+        *(word for word in real if word != "retrieval=none"),
+        "retrieval=llm_doc",
+        *words,
+    ]
     assert main([*command, "run_budget.calls=3"]) == 2
     assert "run_budget.calls of 3 is used up" in capsys.readouterr().err
     assert 3 <= len(endpoint.requests) < 3 + 8  # what was in flight
@@ -163,7 +177,9 @@ class Raises(System):
 
 
 @pytest.mark.long
-def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_path, monkeypatch):
+def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(
+    real, tmp_path, monkeypatch
+):
     score = PropertyScorer.score
 
     async def broken(scorer, task, *rest):
@@ -172,7 +188,10 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_pa
         return await score(scorer, task, *rest)
 
     monkeypatch.setattr(PropertyScorer, "score", broken)
-    system = ["system._target_=tests.experiments.test_spend.Raises", "system.name=raises"]
+    system = [
+        "system._target_=tests.experiments.test_spend.Raises",
+        "system.name=raises",
+    ]
     command = [*real, "system=single", *system, "limit=6"]
     assert main(command) == 1
     rows = {row.question_id: row for row in rows_of(tmp_path)}
@@ -185,7 +204,10 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_pa
         row = rows[name]
         assert (row.outcome, row.passed, row.calls) == ("infra", None, 1), name
         assert f"{told} in tests/experiments/test_spend.py:" in (row.error or "")
-        assert "experiments/run/answering.py:" in row.error or "agents/episode.py:" in row.error
+        assert (
+            "experiments/run/answering.py:" in row.error
+            or "agents/episode.py:" in row.error
+        )
     for path in (tmp_path / "run").rglob("*"):
         kept = path.read_bytes() if path.is_file() else b""
         assert SECRET.encode() not in kept, path
@@ -197,9 +219,16 @@ def test_what_an_answer_breaks_belongs_to_it_and_costs_what_it_cost(real, tmp_pa
 
 @pytest.mark.long
 def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_path):
-    priced = [*real, "system=single", "model.price={prompt: 1000, completion: 0}", "concurrency=1"]
+    priced = [
+        *real,
+        "system=single",
+        "model.price={prompt: 1000, completion: 0}",
+        "concurrency=1",
+    ]
     assert main([*priced, "limit=6"]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "dollars" in line)
+    (line,) = (
+        line for line in capsys.readouterr().out.splitlines() if "dollars" in line
+    )
     each = sum(row.cost_usd or 0 for row in rows_of(tmp_path)[:3]) / 3
     assert line.startswith(f"about {3 * each:.2g} dollars, ")
     assert line.endswith("minutes for the other 3 answers (from the first 3)")
@@ -212,14 +241,22 @@ def test_what_a_run_will_cost_is_told_after_its_first_answers(real, capsys, tmp_
 
 def test_recordings_foretell_a_model_with_a_price():
     words = ["system=tools", "benchmark=invented", "benchmark.seed=101", "model=openai"]
-    config = read_run([*words, "model.name=gpt-4o", "model.price={prompt: 0, completion: 1000}"])
+    config = read_run(
+        [*words, "model.name=gpt-4o", "model.price={prompt: 0, completion: 1000}"]
+    )
     line = from_recordings(config, 20)
     assert line is not None
-    found = re.fullmatch(r"about (\S+) dollars for 20 answers, from the tokens of (\d+) .*", line)
+    found = re.fullmatch(
+        r"about (\S+) dollars for 20 answers, from the tokens of (\d+) .*", line
+    )
     assert found is not None
     played = read_exchanges(SHIPPED / "invented-101.jsonl.gz")
     written = sum(one.reply["usage"][1] for one in played if one.system == "tools")
-    assert float(found[1]) == pytest.approx(written * 1000 / 1e6, rel=0.02)  # twenty answers
+    assert float(found[1]) == pytest.approx(
+        written * 1000 / 1e6, rel=0.02
+    )  # twenty answers
     assert from_recordings(config, 0) is None
-    plain = read_run([*words, "model.name=gpt-4o", "model.base_url=http://localhost:1/v1"])
+    plain = read_run(
+        [*words, "model.name=gpt-4o", "model.base_url=http://localhost:1/v1"]
+    )
     assert from_recordings(plain, 20) is None

@@ -17,7 +17,9 @@ from experiments.stats import (
 
 
 def tallies(passed, total):
-    return {f"q{i}": Tally(p, t) for i, (p, t) in enumerate(zip(passed, total, strict=True))}
+    return {
+        f"q{i}": Tally(p, t) for i, (p, t) in enumerate(zip(passed, total, strict=True))
+    }
 
 
 def planted(generator, total, shift=0.0):
@@ -35,7 +37,9 @@ def test_intervals_and_tests_keep_their_promise_on_a_planted_null():
     generator = np.random.default_rng(3)
     worlds, covered, same, rejected = 400, 0, 0, 0
     for _ in range(worlds):
-        first, second = planted(generator, generator.choice([2, 2, 2, 2, 2, 2, 3, 12], 49))
+        first, second = planted(
+            generator, generator.choice([2, 2, 2, 2, 2, 2, 3, 12], 49)
+        )
         interval = ratio_interval(list(first.values()))
         covered += interval.low <= 0.4 <= interval.high
         difference = paired_difference(first, second)
@@ -71,7 +75,9 @@ def test_no_data_is_none():
 
 def test_a_score_above_its_baseline():
     """Clusters that the baseline solves stay in the sum: failing them costs."""
-    found = ratio_interval([Tally(1, 1), Tally(0, 1), Tally(-1, 0), Tally(2, 2), Tally(0, 0)])
+    found = ratio_interval(
+        [Tally(1, 1), Tally(0, 1), Tally(-1, 0), Tally(2, 2), Tally(0, 0)]
+    )
     assert found.estimate == pytest.approx((4 - 1 - 1) / 4)
     assert found.low < 0 < found.high <= 1
 
@@ -88,7 +94,11 @@ def test_questions_that_all_agree_do_not_prove_a_rate_or_a_difference():
     every = ratio_interval([Tally(4, 4)] * 3)
     exact = scipy.stats.binomtest(0, 3).proportion_ci(0.95, method="exact")
     assert (none.estimate, none.low, none.high) == (0.0, 0.0, pytest.approx(exact.high))
-    assert (every.estimate, every.low, every.high) == (1.0, pytest.approx(1 - exact.high), 1.0)
+    assert (every.estimate, every.low, every.high) == (
+        1.0,
+        pytest.approx(1 - exact.high),
+        1.0,
+    )
     worse, better = tallies([0] * 5, [4] * 5), tallies([4] * 5, [4] * 5)
     difference = paired_difference(worse, better)
     assert difference.estimate == difference.high == 1.0
@@ -113,8 +123,11 @@ def test_many_questions_use_clustered_errors_that_agree_with_resampling(monkeypa
     pairs = [planted(generator, total, shift) for shift in (0.02, 0.0)]
 
     def found(first, second):
-        return (ratio_interval(list(first.values())), paired_difference(first, second),
-                paired_permutation(first, second))  # fmt: skip
+        return (
+            ratio_interval(list(first.values())),
+            paired_difference(first, second),
+            paired_permutation(first, second),
+        )
 
     better, same = (found(*pair) for pair in pairs)
     assert 0 < better[1].low < 0.02 < better[1].high

@@ -12,14 +12,31 @@ from matsmith.core.errors import UsageError
 
 def row(question="a", seed=0, **changes):
     fields = {
-        "config_hash": "h", "question_id": question, "seed": seed, "labels": {}, "cluster": "",
-        "parts": 1, "outcome": "ok", "values": {"runnable": 1.0}, "passed": {"x": True},
-        "reasons": {}, "artefacts": {},
-        "stop_reason": "answered", "format_status": "strict", "calls": 1, "cached_calls": 0,
-        "prompt_tokens": 1, "completion_tokens": 1, "tokens_estimated": False, "cost_usd": None,
-        "executions": 0, "seconds": 0.1, "sandbox_seconds": 0.1, "tier": "bubblewrap",
+        "config_hash": "h",
+        "question_id": question,
+        "seed": seed,
+        "labels": {},
+        "cluster": "",
+        "parts": 1,
+        "outcome": "ok",
+        "values": {"runnable": 1.0},
+        "passed": {"x": True},
+        "reasons": {},
+        "artefacts": {},
+        "stop_reason": "answered",
+        "format_status": "strict",
+        "calls": 1,
+        "cached_calls": 0,
+        "prompt_tokens": 1,
+        "completion_tokens": 1,
+        "tokens_estimated": False,
+        "cost_usd": None,
+        "executions": 0,
+        "seconds": 0.1,
+        "sandbox_seconds": 0.1,
+        "tier": "bubblewrap",
         "error": None,
-    }  # fmt: skip
+    }
     return Row(**(fields | changes))
 
 
@@ -35,7 +52,10 @@ def test_rows_come_back_and_the_later_one_wins(tmp_path):
         assert len(store.lines()) == 2
         store.append(row("../../x"), "{}", {"before": "<svg />"})
         assert "figures" not in store.lines()[-1].model_dump()
-    assert json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1] == "\ud800"
+    assert (
+        json.loads((tmp_path / "trajectories" / "a-0.json").read_text())["steps"][1]
+        == "\ud800"
+    )
     figures = figures_path(tmp_path, "../../x", 0)
     assert figures.parent == tmp_path / "figures"
     assert json.loads(figures.read_text()) == {"before": "<svg />"}
@@ -66,7 +86,10 @@ def test_a_folder_belongs_to_one_configuration_of_one_version_and_one_process(tm
     old.mkdir()
     write_json(old / "run.json", {"config_hash": "h", "config": {}})
     (tmp_path / "file").write_text("")
-    with Store(run, "h", {"system": {"k": 5}}), pytest.raises(UsageError, match="another process"):
+    with (
+        Store(run, "h", {"system": {"k": 5}}),
+        pytest.raises(UsageError, match="another process"),
+    ):
         Store(run, "h", {"system": {"k": 5}})
     for folder, key, description, told in (
         (run, "other", {"system": {"k": 6}}, r"system\.k was 5, now 6"),
@@ -82,7 +105,10 @@ def test_other_package_versions_do_not_share_a_table(tmp_path):
     for _ in range(2):
         with Store(tmp_path, "h", {}) as store:
             store.remember_packages({"live": {"pymatgen": "1"}})
-    with Store(tmp_path, "h", {}) as store, pytest.raises(UsageError, match="was 1, now 2"):
+    with (
+        Store(tmp_path, "h", {}) as store,
+        pytest.raises(UsageError, match="was 1, now 2"),
+    ):
         store.remember_packages({"live": {"pymatgen": "2"}})
 
 

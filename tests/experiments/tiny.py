@@ -20,7 +20,9 @@ from experiments.scorers.properties import PropertyScorer
 from sandbox.inside.tagged import dumps
 
 QUESTIONS = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "of_runs" / "tiny.yaml").read_text(encoding="utf-8")
+    (Path(__file__).parents[1] / "data" / "of_runs" / "tiny.yaml").read_text(
+        encoding="utf-8"
+    )
 )
 
 
@@ -92,7 +94,11 @@ class Scripted(Agent):
                 Step("model", asked),
             ],
             usage=Usage(1, 0, 10, 5, False, self.cost_usd),
-            stop_reason="model_error" if failed else "answered" if code else "format_error",
+            stop_reason="model_error"
+            if failed
+            else "answered"
+            if code
+            else "format_error",
             format_status="strict" if code else "error",
             seconds=0.1,
             error="the endpoint answered 500" if failed else None,
@@ -112,7 +118,9 @@ class Crowd:
     def load(self):
         wording = os.environ.get("CROWD", "Twice")
         return [
-            Sample(Question(f"q{n}", f"{wording} {n}?", answer=Number()), target=2.0 * n)
+            Sample(
+                Question(f"q{n}", f"{wording} {n}?", answer=Number()), target=2.0 * n
+            )
             for n in range(self.questions)
         ]
 
@@ -124,7 +132,9 @@ class Patient(Agent):
     writes_code = False
     uses_retrieval = False
 
-    def __init__(self, parts: Context, *, seconds: float = 0.0, fatal: Sequence[str] = ()) -> None:
+    def __init__(
+        self, parts: Context, *, seconds: float = 0.0, fatal: Sequence[str] = ()
+    ) -> None:
         self.seconds, self.fatal = seconds, fatal
 
     async def solve(self, question, *, seed=0):
@@ -132,7 +142,14 @@ class Patient(Agent):
             os.abort()
         await asyncio.sleep(self.seconds * random.uniform(0, 2))
         return Trajectory(
-            question_id=question.id, seed=seed, code=None, entry=None, answer="", steps=(),
-            usage=Usage(1, 0, 10, 5, False, 0.01), stop_reason="answered",
-            format_status="strict", value=2.0 * int(question.id[1:]),
-        )  # fmt: skip
+            question_id=question.id,
+            seed=seed,
+            code=None,
+            entry=None,
+            answer="",
+            steps=(),
+            usage=Usage(1, 0, 10, 5, False, 0.01),
+            stop_reason="answered",
+            format_status="strict",
+            value=2.0 * int(question.id[1:]),
+        )

@@ -14,7 +14,9 @@ from tests.frozen.__main__ import GOLDEN, JOBS, measured
 @pytest.mark.parametrize("job", JOBS)
 def test_it_is_as_before(job):
     golden, found = json.loads(GOLDEN.read_text(encoding="utf-8")), measured(job)
-    wanted = {key: golden[key] for key in golden if key in found or key.startswith(f"{job} ")}
+    wanted = {
+        key: golden[key] for key in golden if key in found or key.startswith(f"{job} ")
+    }
     if not found:
         pytest.skip("needs data that are not here")
     assert found == wanted

@@ -40,7 +40,9 @@ CLAY = "## What it does\nA block of clay.\n\n## Example\n```python\nBrick()\n```
 
 
 async def build(package, cache, model, **kw):
-    writer = Writer(model, WriteOptions(attempts=1, shipped=kw.pop("shipped", True)), **kw)
+    writer = Writer(
+        model, WriteOptions(attempts=1, shipped=kw.pop("shipped", True)), **kw
+    )
     return await llm_doc_corpus(
         ["brickwork"], package, writer=writer, cache=cache, show_progress=False
     )
@@ -53,10 +55,17 @@ def contents(corpus):
 def test_documents_carry_what_a_retriever_promises(corpus):
     documents = {d.metadata["qualname"]: d for d in corpus.documents}
     volume = documents["brickwork.wall.Wall.volume"]
-    assert volume.metadata.items() >= {
-        "id": "llm_doc:brickwork.wall.Wall.volume", "kind": "method", "path": "brickwork/wall.py",
-        "package": "brickwork-dist", "version": "1.2", "corpus": "llm_doc",
-    }.items()  # fmt: skip
+    assert (
+        volume.metadata.items()
+        >= {
+            "id": "llm_doc:brickwork.wall.Wall.volume",
+            "kind": "method",
+            "path": "brickwork/wall.py",
+            "package": "brickwork-dist",
+            "version": "1.2",
+            "corpus": "llm_doc",
+        }.items()
+    )
     facts, separator, text = volume.page_content.partition("\n---\n")
     assert separator
     assert facts.splitlines()[0] == "brickwork.wall.Wall.volume"
@@ -69,12 +78,23 @@ def test_documents_carry_what_a_retriever_promises(corpus):
         assert "SECRET" not in document.page_content
 
 
-@pytest.mark.parametrize("damage", ["flip", "truncate", "manifest", "missing", "other code"])
-async def test_a_corpus_is_read_again_or_named_and_rebuilt(package, cache, corpus, damage, caplog):
+@pytest.mark.parametrize(
+    "damage", ["flip", "truncate", "manifest", "missing", "other code"]
+)
+async def test_a_corpus_is_read_again_or_named_and_rebuilt(
+    package, cache, corpus, damage, caplog
+):
     model = DocModel()
     again = await build(package, cache, model)
-    assert (model.prompts, contents(again), again.aliases) == ([], contents(corpus), corpus.aliases)
-    documents, manifest = corpus.folder / "documents.jsonl", corpus.folder / "manifest.json"
+    assert (model.prompts, contents(again), again.aliases) == (
+        [],
+        contents(corpus),
+        corpus.aliases,
+    )
+    documents, manifest = (
+        corpus.folder / "documents.jsonl",
+        corpus.folder / "manifest.json",
+    )
     if damage == "flip":
         documents.write_bytes(documents.read_bytes().replace(b"Walls", b"Falls"))
     elif damage == "truncate":
@@ -96,7 +116,9 @@ async def test_a_corpus_is_read_again_or_named_and_rebuilt(package, cache, corpu
     assert read_corpus(cache, again.manifest) is not None
 
 
-async def test_changed_sources_are_named_and_only_they_are_written(package, cache, corpus, caplog):
+async def test_changed_sources_are_named_and_only_they_are_written(
+    package, cache, corpus, caplog
+):
     wall = package / "brickwork/wall.py"
     wall.write_text(wall.read_text().replace("one * courses", "courses * one"))
     model = DocModel()
@@ -107,7 +129,9 @@ async def test_changed_sources_are_named_and_only_they_are_written(package, cach
     assert again.manifest.sources_digest != corpus.manifest.sources_digest
     metadata = package / "brickwork-1.2.dist-info/METADATA"
     metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
-    newer = await build(package, cache, DocModel())  # another corpus, made from the same texts
+    newer = await build(
+        package, cache, DocModel()
+    )  # another corpus, made from the same texts
     assert newer.manifest.versions == {"brickwork-dist": "1.3", "brickwork": None}
     assert newer.folder != again.folder
     assert again.folder.exists()
@@ -159,16 +183,26 @@ async def test_two_tasks_build_it_once(package, cache):
 def put(package, cache, **changes):
     """A file that was imported, about the class ``Brick`` as it is now."""
     symbol = read_library(["brickwork"], package).symbols[BRICK]
-    fields = {"prompt": "1", "writer": "an LLM", "date": "2026-11", "text": CLAY, **changes}
+    fields = {
+        "prompt": "1",
+        "writer": "an LLM",
+        "date": "2026-11",
+        "text": CLAY,
+        **changes,
+    }
     path = cache / "written" / file_name("brickwork-dist", "1.1")
     write_texts(path, [Text(BRICK, source_hash(symbol), **fields)])
     return path
 
 
-async def test_every_document_says_who_wrote_it_and_a_new_file_makes_another_corpus(package, cache):
+async def test_every_document_says_who_wrote_it_and_a_new_file_makes_another_corpus(
+    package, cache
+):
     before = await build(package, cache, DocModel())
     put(package, cache)  # from an older prompt than what was just written
-    assert (await build(package, cache, DocModel())).manifest.writers.keys() == {"somebody"}
+    assert (await build(package, cache, DocModel())).manifest.writers.keys() == {
+        "somebody"
+    }
     put(package, cache, prompt=VERSION)
     corpus = await build(package, cache, DocModel())
     documents = {d.metadata["qualname"]: d for d in corpus.documents}
@@ -193,11 +227,15 @@ async def test_a_changed_symbol_is_written_again_and_named(package, cache, caplo
     assert corpus.manifest.writers == {"somebody": len(corpus.documents)}
 
 
-@pytest.mark.parametrize("content", [None, b"hello\n", b"\x00\xff", b'{"qualname": "x"}'])
+@pytest.mark.parametrize(
+    "content", [None, b"hello\n", b"\x00\xff", b'{"qualname": "x"}']
+)
 async def test_a_damaged_file_is_one_line(package, cache, content):
     path = put(package, cache)
     path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-    with pytest.raises(TextsError, match="not a file of written documentation") as error:
+    with pytest.raises(
+        TextsError, match="not a file of written documentation"
+    ) as error:
         await build(package, cache, DocModel())
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
@@ -206,7 +244,9 @@ async def test_a_damaged_file_is_one_line(package, cache, content):
 
 
 def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_path):
-    texts = [Text(name, "hash", "1", "an LLM", "2026-11", "one\u2028line") for name in "ab"]
+    texts = [
+        Text(name, "hash", "1", "an LLM", "2026-11", "one\u2028line") for name in "ab"
+    ]
     (tmp_path / "written").mkdir()
     for name, held in (("brick", texts), ("brick-work", []), ("Brick", texts[::-1])):
         write_texts(tmp_path / "written" / file_name(name, "1.0"), held)
@@ -218,8 +258,12 @@ def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_p
 
 def test_a_failing_example_is_marked():
     text = Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "fails")
-    assert "## Example\n(This example fails when it is run.)\n```python" in render_text(text)
-    assert render_text(Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "runs")) == CLAY
+    assert "## Example\n(This example fails when it is run.)\n```python" in render_text(
+        text
+    )
+    assert (
+        render_text(Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "runs")) == CLAY
+    )
 
 
 def test_shipped_texts_are_sound_and_fit_the_pinned_library():
@@ -232,7 +276,9 @@ def test_shipped_texts_are_sound_and_fit_the_pinned_library():
         folder = site_packages("live")
     except SandboxError as error:
         pytest.skip(str(error))
-    library = build_library(read_sources(["pymatgen.analysis.defects"], folder)).public()
+    library = build_library(
+        read_sources(["pymatgen.analysis.defects"], folder)
+    ).public()
     (file,) = text_files(library.versions, SHIPPED)
     known, outdated = prewritten(library, [file])
     assert len(known) == len(read_texts(file))
@@ -246,11 +292,14 @@ def test_shipped_texts_are_sound_and_fit_the_pinned_library():
     ("source", "shown", "hidden"),
     [
         ("code", "def volume(self, courses", "SECRET"),
-        ("official_doc", "brickwork.wall.Wall.volume(courses: int = 3) -> float\n\nVolume of the",
-         "return one * courses"),
+        (
+            "official_doc",
+            "brickwork.wall.Wall.volume(courses: int = 3) -> float\n\nVolume of the",
+            "return one * courses",
+        ),
         ("llm_doc_semantic", "Volume of the wall.", "return one * courses"),
     ],
-)  # fmt: skip
+)
 async def test_chunks_know_their_symbols(package, cache, source, shown, hidden, caplog):
     (package / "brickwork/felt.py").write_text("X = '\u2028'  # ends no line\n")
 
@@ -274,7 +323,11 @@ async def test_chunks_know_their_symbols(package, cache, source, shown, hidden, 
         assert "test" not in document.metadata["path"]
         assert hidden not in document.page_content
         assert source == "llm_doc_semantic" or len(document.page_content) <= 1000
-    volume = [d for d in corpus.documents if "brickwork.wall.Wall.volume" in d.metadata["covers"]]
+    volume = [
+        d
+        for d in corpus.documents
+        if "brickwork.wall.Wall.volume" in d.metadata["covers"]
+    ]
     assert any(shown in document.page_content for document in volume)
 
 
@@ -284,7 +337,9 @@ def test_sentences_lose_nothing(text):
 
 
 def test_sentences_and_chunks_end_where_they_should():
-    found = [sentence.strip() for sentence in sentences("One. Two 1.5 eV!\n\nThree\nFour")]
+    found = [
+        sentence.strip() for sentence in sentences("One. Two 1.5 eV!\n\nThree\nFour")
+    ]
     assert found == ["One.", "Two 1.5 eV!", "Three", "Four"]
     topic, other = [1.0, 0.0], [0.0, 1.0]
     assert breakpoints([topic] * 15 + [other] * 15) == [14]

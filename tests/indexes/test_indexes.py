@@ -62,7 +62,9 @@ async def test_tfidf_finds_the_right_text_also_when_it_was_saved(tmp_path):
         ]
     )
     index.save(tmp_path)
-    assert not [p for p in tmp_path.rglob("*") if p.suffix in {".pkl", ".pickle", ".joblib"}]
+    assert not [
+        p for p in tmp_path.rglob("*") if p.suffix in {".pkl", ".pickle", ".joblib"}
+    ]
     for one in (index, TfidfIndex.load(tmp_path)):
         assert int(np.argmax(await one.scores("charge state of vacancies"))) == 0
         assert int(np.argmax(await one.scores("structure matcher"))) == 1
@@ -74,11 +76,15 @@ def test_relations_are_not_indexed(corpus):
     whole, indexed = [d.page_content for d in corpus.documents], indexed_texts(corpus)
     assert any("## Relations" in content for content in whole)
     assert not any("## Relations" in text for text in indexed)
-    assert [("## Example" in one) for one in whole] == [("## Example" in one) for one in indexed]
+    assert [("## Example" in one) for one in whole] == [
+        ("## Example" in one) for one in indexed
+    ]
 
 
 @pytest.mark.parametrize("damage", ["stamp", "file", "none"])
-async def test_an_index_that_does_not_fit_is_named_and_rebuilt(corpus, cache, damage, caplog):
+async def test_an_index_that_does_not_fit_is_named_and_rebuilt(
+    corpus, cache, damage, caplog
+):
     before = await (await lexical_index(corpus)).scores("wall of bricks")
     (folder,) = (p for p in (cache / "indexes").iterdir() if p.is_dir())
     if damage == "stamp":
@@ -99,7 +105,13 @@ async def test_an_index_that_does_not_fit_is_named_and_rebuilt(corpus, cache, da
 
 async def test_hashing_is_deterministic_and_of_unit_length():
     first, second, near, far, empty = await EMBEDDING.embed(
-        ["charge states", "charge states", "get_charge_states", "diffraction pattern", "the of"]
+        [
+            "charge states",
+            "charge states",
+            "get_charge_states",
+            "diffraction pattern",
+            "the of",
+        ]
     )
     assert first == second
     assert np.linalg.norm(first) == pytest.approx(1.0)
@@ -131,7 +143,9 @@ async def test_chroma_finds_what_the_vectors_say(corpus, monkeypatch):
     )
     assert scores.shape == (len(corpus.documents),)
     assert corpus.documents[int(np.argmax(scores))].metadata["qualname"] == VOLUME
-    vector, *vectors = await EMBEDDING.embed(["volume of the wall", *indexed_texts(corpus)])
+    vector, *vectors = await EMBEDDING.embed(
+        ["volume of the wall", *indexed_texts(corpus)]
+    )
     exact = np.array(vectors) @ np.array(vector)
     found = np.flatnonzero(scores)
     assert len(found) <= 5
@@ -139,7 +153,9 @@ async def test_chroma_finds_what_the_vectors_say(corpus, monkeypatch):
     assert set(found) == set(np.argsort(-exact)[: len(found)])
 
 
-async def test_an_interrupted_build_goes_on_and_nothing_is_embedded_twice(corpus, monkeypatch):
+async def test_an_interrupted_build_goes_on_and_nothing_is_embedded_twice(
+    corpus, monkeypatch
+):
     monkeypatch.setattr("indexes.dense._BATCH", 5)
     with pytest.raises(RetrievalError, match="5 of"):
         await dense_index(corpus, Counting(fail_after=1), show_progress=False)
@@ -168,7 +184,9 @@ async def test_embeddings_come_from_an_openai_compatible_endpoint(corpus, httpse
 
     httpserver.expect_request("/v1/embeddings").respond_with_handler(answer)
     url = httpserver.url_for("/v1")
-    embedding = build_embedding({"name": "small", "provider": "openai", "base_url": url})
+    embedding = build_embedding(
+        {"name": "small", "provider": "openai", "base_url": url}
+    )
     index = await dense_index(corpus, embedding, show_progress=False)
     best = int(np.argmax(await index.scores("volume of the wall")))
     assert corpus.documents[best].metadata["qualname"] == VOLUME
@@ -198,7 +216,9 @@ def test_the_symbol_graph_holds_what_the_source_says(corpus):
     assert set(entities) == {d.metadata["qualname"] for d in corpus.documents}
     assert entities["brickwork.wall.Wall"]["entity_type"] == "class"
     assert "Courses of bricks." in entities["brickwork.wall.Wall"]["description"]
-    relations = {(r["src_id"], r["tgt_id"]): r["description"] for r in graph["relationships"]}
+    relations = {
+        (r["src_id"], r["tgt_id"]): r["description"] for r in graph["relationships"]
+    }
     shape, brick = "brickwork.shapes.Shape", "brickwork.shapes.Brick"
     assert relations[brick, shape] == "shapes.Brick inherits from shapes.Shape"
     assert relations["brickwork.wall.Wall", brick] == "wall.Wall needs shapes.Brick"
@@ -211,7 +231,9 @@ async def test_a_graph_answers_in_every_mode_and_is_built_once(corpus, cache, ca
     index = await graph_index(corpus, EMBEDDING)
     wall = {"brickwork.wall.Wall", VOLUME}
     for mode in ("local", "global", "hybrid", "mix", "naive"):
-        found = await index.query("volume of a brickwork.wall.Wall in courses", mode, 10)
+        found = await index.query(
+            "volume of a brickwork.wall.Wall in courses", mode, 10
+        )
         entities, related, chunks = found
         first = (chunks if mode == "naive" else entities)[:3]
         assert wall & {corpus.documents[i].metadata["qualname"] for i in first}

@@ -42,8 +42,12 @@ def test_a_class_lists_members_that_no_syntax_tree_shows(documents):
     text = documents["greenery.pots.Pot"].page_content
     assert "import: from greenery import Pot" in text
     assert "Pot(soil: Soil, depth: float = 10.0, *, label: Label | None = None)" in text
-    assert "get_red_share(strict: bool = False) -> float [method]: Share of light" in text
-    assert "fill(soil: Soil, /, *more: Soil, level=...) -> Pot [method]: Fill it." in text
+    assert (
+        "get_red_share(strict: bool = False) -> float [method]: Share of light" in text
+    )
+    assert (
+        "fill(soil: Soil, /, *more: Soil, level=...) -> Pot [method]: Fill it." in text
+    )
     assert "volume -> float [property]: Litres." in text
     assert "empty(count: int = 3) -> list[Pot] [staticmethod]" in text
     assert "rim -> float [attribute]" in text
@@ -56,9 +60,14 @@ def test_a_class_lists_members_that_no_syntax_tree_shows(documents):
 
 def test_inherited_members_and_docstrings_are_seen(documents):
     glazed = documents["greenery.pots.Glazed"].page_content
-    assert "get_blue_share(strict: bool = False) -> float [method]: Share of light" in glazed
+    assert (
+        "get_blue_share(strict: bool = False) -> float [method]: Share of light"
+        in glazed
+    )
     assert "(from Pot)" in glazed
-    assert "fill(soil) [method]: Fill it." in glazed  # the docstring of the method it overrides
+    assert (
+        "fill(soil) [method]: Fill it." in glazed
+    )  # the docstring of the method it overrides
     assert "(no docstring)" in glazed
     assert "keys" not in documents["greenery.pots.Shelf"].page_content  # Python's own
 
@@ -106,7 +115,9 @@ def test_other_paths_are_known(corpus):
     )
 
 
-def test_modules_that_cannot_be_imported_and_objects_that_raise_harm_no_other(documents):
+def test_modules_that_cannot_be_imported_and_objects_that_raise_harm_no_other(
+    documents,
+):
     for module, reason in (
         ("broken", "ModuleNotFoundError: No module named 'no_such_library'"),
         ("crash", "inspecting it ends with no_result the process ended with status 3"),
@@ -141,7 +152,11 @@ class Liar:
         return Execution(Outcome.OK, result=self.result)
 
 
-PAGE = {"module": "one", "error": None, "digest": hashlib.sha256(b"X = 1\n").hexdigest()}
+PAGE = {
+    "module": "one",
+    "error": None,
+    "digest": hashlib.sha256(b"X = 1\n").hexdigest(),
+}
 
 
 @pytest.mark.parametrize(

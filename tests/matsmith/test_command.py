@@ -53,7 +53,9 @@ def test_term_ends_a_command_and_nothing_after_it(monkeypatch):
     assert guarded(lambda: signal.raise_signal(signal.SIGTERM) or 0) == 143
     assert guarded(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) and 0) == 0
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
-    monkeypatch.setattr(signal, "getsignal", {signal.SIGTERM: before[0]}.get)  # SIGINT: unknown
+    monkeypatch.setattr(
+        signal, "getsignal", {signal.SIGTERM: before[0]}.get
+    )  # SIGINT: unknown
     assert guarded(lambda: 0) == 0
 
 
@@ -68,5 +70,7 @@ sys.meta_path.insert(0, Interrupts())
 from matsmith.__main__ import main
 sys.exit(main(["cache"]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (130, "")

@@ -21,7 +21,9 @@ from tests.endpoint import Endpoint
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror=alert(1)>"
-isolated = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+isolated = pytest.mark.skipif(
+    not available(), reason="no isolating sandbox on this machine"
+)
 
 
 @pytest.fixture
@@ -33,16 +35,21 @@ def settings(httpserver):
 @isolated
 def test_a_conversation_in_a_script(httpserver, settings, tmp_path):
     endpoint = Endpoint(httpserver).play(
-        code_reply("return {'sum': sum(map(float, open('lengths.txt').read().split()))}"),
+        code_reply(
+            "return {'sum': sum(map(float, open('lengths.txt').read().split()))}"
+        ),
         code_reply("return {'twice': 8.0}"),
     )
     (tmp_path / "lengths.txt").write_text("1.5 2.5")
     events: list[tuple[str, threading.Thread]] = []
     with matsmith.open(*settings) as assistant:
         first = assistant.ask(
-            "Add them.", files=[tmp_path / "lengths.txt"],
-            listen=lambda event: events.append((event.text, threading.current_thread())),
-        )  # fmt: skip
+            "Add them.",
+            files=[tmp_path / "lengths.txt"],
+            listen=lambda event: events.append(
+                (event.text, threading.current_thread())
+            ),
+        )
         assert first.kind == "answered"
         assert first["sum"] == 4.0
         assert repr(first) == "<Answer answered: sum=4.0>"
@@ -59,14 +66,22 @@ def test_a_conversation_in_a_script(httpserver, settings, tmp_path):
 @isolated
 @pytest.mark.long
 async def test_where_a_loop_is_running_both_ways_work(httpserver, settings):
-    Endpoint(httpserver).play(code_reply("return {'edge': 1}"), code_reply("return {'edge': 2}"))
+    Endpoint(httpserver).play(
+        code_reply("return {'edge': 1}"), code_reply("return {'edge': 2}")
+    )
     with matsmith.open(*settings) as assistant:
-        assert (await asyncio.to_thread(assistant.ask, "What is the edge?"))["edge"] == 1
-        assert assistant.ask("And now?")["edge"] == 2  # blocks, as in the cell of a notebook
+        assert (await asyncio.to_thread(assistant.ask, "What is the edge?"))[
+            "edge"
+        ] == 1
+        assert (
+            assistant.ask("And now?")["edge"] == 2
+        )  # blocks, as in the cell of a notebook
 
 
 @isolated
-def test_an_interrupt_gives_up_the_question_and_not_the_conversation(httpserver, settings):
+def test_an_interrupt_gives_up_the_question_and_not_the_conversation(
+    httpserver, settings
+):
     sleeps = code_reply("import time\ntime.sleep(500)\nreturn {}")
     Endpoint(httpserver).play(sleeps, code_reply("return {'edge': 2}"))
 
@@ -97,18 +112,29 @@ def test_a_mistake_is_one_line():
 def test_the_sandbox_by_itself(tmp_path):
     (tmp_path / "n.txt").write_text("7")
     with matsmith.Sandbox() as sandbox:
-        done = sandbox.run("def f():\n    return int(open('n.txt').read())", "f",
-                           files=[tmp_path / "n.txt"])  # fmt: skip
+        done = sandbox.run(
+            "def f():\n    return int(open('n.txt').read())",
+            "f",
+            files=[tmp_path / "n.txt"],
+        )
         assert (done.outcome, done.result) == ("ok", 7)
 
 
 def test_nothing_of_a_model_becomes_markup():
     answer = Answer(
-        HOSTILE, "answered", text=HOSTILE, code=f"x = '{HOSTILE}'", entry="f",
-        values=(Value(HOSTILE, 1, HOSTILE, HOSTILE),), notes=(HOSTILE,), tried=(HOSTILE,),
+        HOSTILE,
+        "answered",
+        text=HOSTILE,
+        code=f"x = '{HOSTILE}'",
+        entry="f",
+        values=(Value(HOSTILE, 1, HOSTILE, HOSTILE),),
+        notes=(HOSTILE,),
+        tried=(HOSTILE,),
         figures=(Figure(HOSTILE, "image/png", b"x"),),
-        error=HOSTILE, model=HOSTILE, outcome="ok",
-    )  # fmt: skip
+        error=HOSTILE,
+        model=HOSTILE,
+        outcome="ok",
+    )
     shown = answer_html(answer)
     assert "<script" not in shown
     assert shown.count("<img") == 1
@@ -119,8 +145,13 @@ def test_nothing_of_a_model_becomes_markup():
 def test_import_is_quick_and_brings_no_library():
     heavy = "chromadb", "sklearn", "lightrag", "pymatgen", "openai", "IPython"
     code = f"import sys, matsmith; print(sorted(set({heavy!r}) & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
     assert done.stdout == "[]\n"
 
 
@@ -128,10 +159,11 @@ def test_import_is_quick_and_brings_no_library():
 @pytest.mark.long
 def test_a_notebook(httpserver, settings, tmp_path):
     endpoint = Endpoint(httpserver).play(
-        code_reply("return {'edge': 4.25}"), code_reply("return {'twice': 8.5}"),
+        code_reply("return {'edge': 4.25}"),
+        code_reply("return {'twice': 8.5}"),
         code_reply("return {'lines': len(open('lengths.txt').readlines())}"),
         code_reply("import json\nreturn {'sum': sum(json.load(open('lengths.json')))}"),
-    )  # fmt: skip
+    )
     (tmp_path / "lengths.txt").write_text("1\n2\n3\n")
     cells = [
         "%load_ext matsmith",
@@ -145,8 +177,12 @@ def test_a_notebook(httpserver, settings, tmp_path):
         "%%ask vars=nothing\nWhat is it?",
         "import matsmith\nwith matsmith.open('model=none') as other:\n    print(repr(other))",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=200, resources={"metadata": {"path": tmp_path}}).execute()
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
+    )
+    NotebookClient(
+        notebook, timeout=200, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     outputs = [cell.outputs for cell in notebook.cells]
     results = [
         [output.data for output in found if output.output_type == "execute_result"]

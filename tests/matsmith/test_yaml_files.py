@@ -15,7 +15,10 @@ HOSTILE = {
     "aliases": (LAUGHS, ":2: has an alias"),
     "depth": ("a: " + "[" * 5000 + "]" * 5000, ":1: is nested deeper"),
     "no YAML": ("a: 1\nb: [1, 2\nc: 3\n", ":3: "),
-    "a class": ("a: 1\nb: !!python/object/apply:os.system [id]\n", ":2: could not determine"),
+    "a class": (
+        "a: 1\nb: !!python/object/apply:os.system [id]\n",
+        ":2: could not determine",
+    ),
     "size": ("a: " + "x" * (5 << 20), "larger than 4 MB"),
 }
 LOADERS = {

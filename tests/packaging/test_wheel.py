@@ -25,7 +25,9 @@ SMALL = ["limit=1", "model.strict=true", "out=run"]  # what a newcomer runs
 
 def run(*command, folder):
     """Standard output of a command that must succeed, without this process's packages."""
-    variables = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    variables = {
+        k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}
+    }
     variables["MATSMITH_CACHE"] = str(environments.cache_folder())
     done = subprocess.run(
         [str(part) for part in command],
@@ -47,7 +49,16 @@ def wheel(tmp_path_factory):
         shutil.copytree(ROOT / name, folder / name, ignore=caches)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    run(sys.executable, "-m", "uv", "build", "--wheel", "--out-dir", "dist", folder=folder)
+    run(
+        sys.executable,
+        "-m",
+        "uv",
+        "build",
+        "--wheel",
+        "--out-dir",
+        "dist",
+        folder=folder,
+    )
     (built,) = folder.glob("dist/*.whl")
     return built
 
@@ -57,14 +68,24 @@ def installed(wheel, tmp_path_factory):
     """The ``bin`` of a virtual environment that holds the wheel and what the lock file pins."""
     folder = tmp_path_factory.mktemp("installed")
     uv = (sys.executable, "-m", "uv")
-    run(*uv, "venv", "--quiet", "--python", sys.executable, folder / "venv", folder=folder)
+    run(
+        *uv,
+        "venv",
+        "--quiet",
+        "--python",
+        sys.executable,
+        folder / "venv",
+        folder=folder,
+    )
     into = ("pip", "install", "--quiet", "--python", folder / "venv")
     lock = ROOT / "requirements.lock"
     run(*uv, *into, "--require-hashes", "--requirement", lock, folder=folder)
     other = folder / "other"
     (other / "agents").mkdir(parents=True)
     (other / "agents" / "__init__.py").write_text("class Agent: ...\n")
-    (other / "pyproject.toml").write_text('[project]\nname = "other-agents"\nversion = "1"\n')
+    (other / "pyproject.toml").write_text(
+        '[project]\nname = "other-agents"\nversion = "1"\n'
+    )
     run(*uv, *into, "--no-deps", wheel, other, folder=folder)
     return folder / "venv" / "bin"
 
@@ -80,13 +101,17 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel):
         if path.is_file()
     }
     assert len(there) > 300
-    below = {n if n.startswith("matsmith/") else f"matsmith/_packages/{n}" for n in there}
+    below = {
+        n if n.startswith("matsmith/") else f"matsmith/_packages/{n}" for n in there
+    }
     assert packed == below
 
 
 def test_the_wheel_claims_one_name(wheel, installed, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
-        (top,) = (name for name in archive.namelist() if name.endswith("/top_level.txt"))
+        (top,) = (
+            name for name in archive.namelist() if name.endswith("/top_level.txt")
+        )
         assert archive.read(top).split() == [b"matsmith"]
     look = f"""
 import importlib.util, agents
@@ -117,25 +142,41 @@ def test_a_plug_in_beside_the_wheel(installed, tmp_path):
     source = shutil.copytree(ROOT / "tests" / "data" / "quarry", tmp_path / "source")
     into = ("pip", "install", "--quiet", "--no-deps", "--python", installed / "python")
     run(sys.executable, "-m", "uv", *into, source, folder=tmp_path)
-    run(installed / "python", "-c", "import quarry", folder=tmp_path)  # before matsmith is
-    assert "usage: matsmith ask" in run(installed / "matsmith", "ask", "--help", folder=tmp_path)
+    run(
+        installed / "python", "-c", "import quarry", folder=tmp_path
+    )  # before matsmith is
+    assert "usage: matsmith ask" in run(
+        installed / "matsmith", "ask", "--help", folder=tmp_path
+    )
     text = run(installed / "matsmith", "run", "--help", folder=tmp_path)
     for name in ("stubborn", "stones", "ledger"):
         assert re.search(rf"choices: .*\b{name}\b", text)
-    keys = run(installed / "matsmith", "run", "system=stubborn", "--help", folder=tmp_path)
+    keys = run(
+        installed / "matsmith", "run", "system=stubborn", "--help", folder=tmp_path
+    )
     assert re.search(r"system\.letter +The reply\. \[A\]", keys)
-    words = ("system=stubborn", "letter=B", "benchmark=stones", "retrieval=ledger", "pages=3")
+    words = (
+        "system=stubborn",
+        "letter=B",
+        "benchmark=stones",
+        "retrieval=ledger",
+        "pages=3",
+    )
     run(installed / "matsmith", "run", *words, "model=none", "out=run", folder=tmp_path)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["complete"]
-    assert [(m["title"], m["sum"], m["total"]) for m in summary["metrics"]] == [("accuracy", 1, 2)]
+    assert [(m["title"], m["sum"], m["total"]) for m in summary["metrics"]] == [
+        ("accuracy", 1, 2)
+    ]
     assert summary["config"]["retrieval"]["params"] == {"pages": 3}
     board, stone = (
         json.loads((tmp_path / "run" / "trajectories" / f"{name}-0.json").read_text())
         for name in ("board", "stone")
     )
     (picture,) = board["question"]["images"].values()
-    assert (tmp_path / "run" / picture).read_bytes() == (source / "quarry/board.png").read_bytes()
+    assert (tmp_path / "run" / picture).read_bytes() == (
+        source / "quarry/board.png"
+    ).read_bytes()
     assert len(stone["steps"][0]["hits"]) == 1
     assert "accuracy" in (tmp_path / "run" / "report.html").read_text()
 
@@ -143,4 +184,6 @@ def test_a_plug_in_beside_the_wheel(installed, tmp_path):
 def test_what_is_installed_is_the_checkout(wheel):
     with zipfile.ZipFile(wheel) as archive:
         for name in ("agents/base.py", "experiments/run/loop.py", "conf/config.yaml"):
-            assert archive.read(f"matsmith/_packages/{name}") == (ROOT / name).read_bytes()
+            assert (
+                archive.read(f"matsmith/_packages/{name}") == (ROOT / name).read_bytes()
+            )

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from langchain_core.documents import Document
 
-LENGTH = 13  # words of a run, as in the contamination audits of GPT-3 (Brown et al. 2020)
+LENGTH = (
+    13  # words of a run, as in the contamination audits of GPT-3 (Brown et al. 2020)
+)
 
 
 def runs(text: str) -> set[tuple[str, ...]]:

@@ -50,9 +50,16 @@ def test_a_paired_difference_sees_what_separate_intervals_do_not():
 
 
 def test_names_that_do_not_stand_in_the_question_are_hidden():
-    query = Query("q", "Use a Wall, not Bricks or mix_it.", {
-        "m.Wall": "class", "m.Brick": "class", "m.mix": "function", "m.Wall.volume": "method",
-    })  # fmt: skip
+    query = Query(
+        "q",
+        "Use a Wall, not Bricks or mix_it.",
+        {
+            "m.Wall": "class",
+            "m.Brick": "class",
+            "m.mix": "function",
+            "m.Wall.volume": "method",
+        },
+    )
     assert query.hidden("api") == {"m.Brick", "m.mix"}
     assert query.hidden("all") == {"m.Brick", "m.mix", "m.Wall.volume"}
 
@@ -70,19 +77,35 @@ WALLS = {"brickwork.wall.Wall": "class"}
 
 def test_commands(package, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path / "cache"))
-    gold, out, page = (tmp_path / name for name in ("walls.jsonl", "table.json", "page.md"))
+    gold, out, page = (
+        tmp_path / name for name in ("walls.jsonl", "table.json", "page.md")
+    )
     rows = [
         {"id": "1", "query": "volume of a wall", "gold": WALLS},
-        {"id": "2", "query": "what joins bricks", "gold": {"brickwork.shapes.Mortar": "class"}},
+        {
+            "id": "2",
+            "query": "what joins bricks",
+            "gold": {"brickwork.shapes.Mortar": "class"},
+        },
         {"id": "3", "query": "`brickwork.wall.Wall`", "gold": WALLS},
     ]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
     page.write_text("before\n<!-- walls -->\nold\n<!-- end -->\nafter\n")
     given = ["embedding=hashing", "packages=brickwork", f"site_packages={package}"]
-    asked = [f"gold={gold}", "retrieval=llm_doc,code:dense", "k=1,3", *given, f"write={page}"]
+    asked = [
+        f"gold={gold}",
+        "retrieval=llm_doc,code:dense",
+        "k=1,3",
+        *given,
+        f"write={page}",
+    ]
     assert main([*asked, f"out={out}"]) == 0
     table = json.loads(out.read_text())
-    assert [r["retriever"] for r in table] == ["llm_doc", "code:dense", "names in the question"]
+    assert [r["retriever"] for r in table] == [
+        "llm_doc",
+        "code:dense",
+        "names in the question",
+    ]
     assert table[0]["recall"]["3"]["mean"] == 1.0
     assert table[0]["queries"] == 3
     assert (table[0]["difference"], table[1]["difference"] is None) == (None, False)
@@ -94,7 +117,9 @@ def test_commands(package, tmp_path, capsys, monkeypatch):
     assert names["hidden"]["1"]["found"] == names["hidden"]["3"]["found"] == 0
     assert names["recall"]["1"]["mean"] == pytest.approx(1 / 3)
     text = page.read_text()
-    assert text.startswith("before\n<!-- walls -->\n| retriever | R@1 | R@3 | R in 1000 tokens |")
+    assert text.startswith(
+        "before\n<!-- walls -->\n| retriever | R@1 | R@3 | R in 1000 tokens |"
+    )
     assert text.endswith("<!-- end -->\nafter\n")
     assert "| `code:dense` | " in text
     page.write_text("no marks")

@@ -17,7 +17,9 @@ class Fixed:
     """Scores that are given."""
 
     def __init__(self, scores: Mapping[str, float], names: list[str]) -> None:
-        self._scores = np.array([scores.get(name, 0.0) for name in names], dtype=np.float32)
+        self._scores = np.array(
+            [scores.get(name, 0.0) for name in names], dtype=np.float32
+        )
         self.queries: list[str] = []
 
     async def __call__(self, query: str) -> Scores:
@@ -26,20 +28,27 @@ class Fixed:
 
 
 def symbol(name, kind, **facts):
-    return Document(page_content=name, metadata={"qualname": name, "kind": kind, **facts})
+    return Document(
+        page_content=name, metadata={"qualname": name, "kind": kind, **facts}
+    )
 
 
 LIBRARY = [
     symbol("m", "module"),
     symbol("m.Base", "class", members=["m.Base.size"]),
     symbol("m.Base.size", "method"),
-    symbol("m.Tool", "class", bases=["m.Base"], types=["m.Input"],
-           members=["m.Tool.run", "m.Tool.stop", "m.Base.size"]),
+    symbol(
+        "m.Tool",
+        "class",
+        bases=["m.Base"],
+        types=["m.Input"],
+        members=["m.Tool.run", "m.Tool.stop", "m.Base.size"],
+    ),
     symbol("m.Tool.run", "method"),
     symbol("m.Tool.stop", "method"),
     symbol("m.Input", "class"),
     symbol("m.make_tool", "function"),
-]  # fmt: skip
+]
 NAMES = [str(d.metadata["qualname"]) for d in LIBRARY]
 
 
@@ -62,7 +71,9 @@ async def test_a_class_gains_from_its_own_best_method():
 
 
 async def test_parameter_types_are_followed():
-    found = await ranking({"m.Tool": 0.5}, Evidence(members=0, types=0.2, second=0, functions=0))
+    found = await ranking(
+        {"m.Tool": 0.5}, Evidence(members=0, types=0.2, second=0, functions=0)
+    )
     assert found == {"m.Tool": 0.5, "m.Input": 0.1}
 
 
@@ -70,7 +81,9 @@ async def test_types_of_types_are_followed_but_not_of_what_the_query_has_made():
     weights = Evidence(members=0, types=0.2, second=0.5, functions=0, links=1)
     found = await ranking({"m.Tool": 0.5}, weights)
     assert found == {"m.Tool": 0.5, "m.Input": 0.1 + 0.25}
-    named = await ranking({"m.Tool": 0.5}, weights, "```python\nfrom pkg import Tool\n```")
+    named = await ranking(
+        {"m.Tool": 0.5}, weights, "```python\nfrom pkg import Tool\n```"
+    )
     assert named == {"m.Tool": 1.0, "m.Input": 0.1}
 
 
@@ -89,7 +102,9 @@ async def test_a_function_is_not_pushed_down_by_what_only_classes_gain():
     scores = {"m.make_tool": 0.6, "m.Tool.run": 0.5, "m.Tool": 0.3, "m.Input": 0.1}
     assert next(iter(await ranking(scores, Evidence()))) == "m.make_tool"
     assert next(iter(await ranking(scores, Evidence(functions=0)))) == "m.Tool"
-    found = await ranking({"m.make_tool": 0.4}, Evidence(members=0, types=0, functions=0.5))
+    found = await ranking(
+        {"m.make_tool": 0.4}, Evidence(members=0, types=0, functions=0.5)
+    )
     assert found == {"m.make_tool": 0.6}
 
 
@@ -145,4 +160,8 @@ async def test_one_query_per_listed_property():
     scorer = Fixed({"m": 1.0}, NAMES)
     question = "Do it.\n- `a_b`: The first. Format: float.\n  - `c`: The second.\n- other\nEnd."
     await per_property(scorer)(question)
-    assert scorer.queries == [question, "- `a_b`: The first. Format: float.", "- `c`: The second."]
+    assert scorer.queries == [
+        question,
+        "- `a_b`: The first. Format: float.",
+        "- `c`: The second.",
+    ]

@@ -13,19 +13,33 @@ VECTORS = HashingEmbedding(1024)
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"modus": "lexical"}, r"retrieval.modus: no such key.*retrieval.name, retrieval.source"),
-        ({"evidence": {"link": 1}}, r"retrieval.evidence.link: .*retrieval.evidence.members"),
-        ({"writer": {"tries": 1}}, r"retrieval.writer.tries: .*retrieval.writer.concurrency"),
+        (
+            {"modus": "lexical"},
+            r"retrieval.modus: no such key.*retrieval.name, retrieval.source",
+        ),
+        (
+            {"evidence": {"link": 1}},
+            r"retrieval.evidence.link: .*retrieval.evidence.members",
+        ),
+        (
+            {"writer": {"tries": 1}},
+            r"retrieval.writer.tries: .*retrieval.writer.concurrency",
+        ),
         ({"mode": "psychic"}, r"retrieval.mode=psychic: .*'lexical'"),
         ({"k": 0}, r"retrieval.k=0: .*greater than 0"),
         ({"source": "llm_doc", "over": "absent"}, "no Python source under"),
         ({"source": "live", "sandbox": False}, "source=live needs a sandbox"),
-        ({"source": "code", "mode": "graph", "embedding": VECTORS},
-         "source llm_doc or live, not code"),
-        *(({"mode": mode}, "needs an embedding") for mode in ("dense", "hybrid", "graph")),
+        (
+            {"source": "code", "mode": "graph", "embedding": VECTORS},
+            "source llm_doc or live, not code",
+        ),
+        *(
+            ({"mode": mode}, "needs an embedding")
+            for mode in ("dense", "hybrid", "graph")
+        ),
         ({"source": "llm_doc_semantic"}, "needs an embedding"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_made_names_the_key_and_the_choices(make, config, message):
     with pytest.raises(RetrievalError, match=message):
         await make(**config)
@@ -94,9 +108,13 @@ async def test_every_mode_finds_the_wall(make, config):
 
 
 @pytest.mark.parametrize("tokens", [40, 120, 2000])
-async def test_an_index_holds_what_the_query_is_about_first_and_fits_its_room(make, tokens):
+async def test_an_index_holds_what_the_query_is_about_first_and_fits_its_room(
+    make, tokens
+):
     retriever = await make(index=True, index_tokens=tokens)
-    documents = [d for d in retriever.corpus.documents if d.metadata["kind"] != "module"]
+    documents = [
+        d for d in retriever.corpus.documents if d.metadata["kind"] != "module"
+    ]
     first, *others = await retriever.search("volume of the wall", k=3)
     assert [d.metadata["id"] for d in others] == [
         d.metadata["id"] for d in await (await make()).search("volume of the wall", k=3)
@@ -141,4 +159,6 @@ async def test_lookup(make):
 
 async def test_class_and_the_types_it_needs_are_found_together(make):
     documents = await (await make()).search("repeat a brick in courses", k=4)
-    assert {WALL, "brickwork.shapes.Brick"} <= {d.metadata["qualname"] for d in documents}
+    assert {WALL, "brickwork.shapes.Brick"} <= {
+        d.metadata["qualname"] for d in documents
+    }

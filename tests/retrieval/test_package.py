@@ -9,7 +9,14 @@ from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
 from retrieval.package import Terms
 
-TERMS = ("amber hold", "basalt lag", "cobalt reach", "dolomite gain", "ember span", "flint tally")
+TERMS = (
+    "amber hold",
+    "basalt lag",
+    "cobalt reach",
+    "dolomite gain",
+    "ember span",
+    "flint tally",
+)
 QUESTION = (
     "Properties, with the package lab:\n- `x`: The amber hold of the crystal.\n"
     "- `y`: The dolomite gain of the crystal.\nThe crystal is cubic. The crystal is large."
@@ -25,23 +32,35 @@ def document(number):
         f"The {TERMS[number]}, which stands for something.\n\n{inputs if needed else ''}"
     )
     return Document(
-        text, metadata={"qualname": f"lab.m.f{number}", "kind": "function", **structure(text)}
+        text,
+        metadata={
+            "qualname": f"lab.m.f{number}",
+            "kind": "function",
+            **structure(text),
+        },
     )
 
 
 def noise(number):
     name = f"other.crystal_{number}"
     text = f"{name}\nkind: function\n---\n## What it does\nThe crystal is large, cubic crystal."
-    return Document(text, metadata={"qualname": name, "kind": "function", **structure(text)})
+    return Document(
+        text, metadata={"qualname": name, "kind": "function", **structure(text)}
+    )
 
 
-LIBRARY = [*(document(number) for number in range(6)), *(noise(number) for number in range(20))]
+LIBRARY = [
+    *(document(number) for number in range(6)),
+    *(noise(number) for number in range(20)),
+]
 
 
 def rankers(library):
     linker = Linker(library, {})
     scorer = TfidfIndex.build([one.page_content for one in library]).scores
-    return [SymbolRanker(scorer, library, linker, Evidence(), most) for most in (0, LARGEST)]
+    return [
+        SymbolRanker(scorer, library, linker, Evidence(), most) for most in (0, LARGEST)
+    ]
 
 
 LARGEST = 50  # documents of a small package
@@ -56,7 +75,14 @@ async def found(query, k=6):
 
 async def test_each_property_comes_first_then_what_its_documents_need():
     first = await found(QUESTION)
-    assert first == ["lab.m.f0", "lab.m.f3", "lab.m.f1", "lab.m.f4", "lab.m.f2", "lab.m.f5"]
+    assert first == [
+        "lab.m.f0",
+        "lab.m.f3",
+        "lab.m.f1",
+        "lab.m.f4",
+        "lab.m.f2",
+        "lab.m.f5",
+    ]
 
 
 async def test_a_query_that_names_no_small_package_is_ranked_as_ever():
@@ -76,7 +102,11 @@ async def test_a_query_that_names_no_small_package_is_ranked_as_ever():
 
 
 async def test_a_query_without_properties_follows_its_best_documents():
-    assert (await found("the amber hold in lab", k=3)) == ["lab.m.f0", "lab.m.f1", "lab.m.f2"]
+    assert (await found("the amber hold in lab", k=3)) == [
+        "lab.m.f0",
+        "lab.m.f1",
+        "lab.m.f2",
+    ]
 
 
 def test_terms_in_a_circle_end():

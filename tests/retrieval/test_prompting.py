@@ -4,7 +4,9 @@ from langchain_core.documents import Document
 
 from retrieval.prompting import condense, fit, shorten
 
-MEMBERS = "\n".join(f"  thing_{i}(x: int) -> float [method]: Does thing {i}." for i in range(40))
+MEMBERS = "\n".join(
+    f"  thing_{i}(x: int) -> float [method]: Does thing {i}." for i in range(40)
+)
 LONG = Document(
     page_content=f"m.Long\nkind: class\nmembers:\n{MEMBERS}\n---\n## What it does\nMuch.\n",
     metadata={"qualname": "m.Long"},
@@ -30,7 +32,9 @@ def test_members_that_do_not_fit_keep_their_arguments():
     lines[4] = "  odd(x: = 3) -> int [method]: " + "Long. " * 200  # not Python
     lines.append("  and by name: last, of_all")
     members = "\n".join(lines)
-    document = Document(page_content=f"m.L\nkind: class\nmembers:\n{members}\n---\ntext\n")
+    document = Document(
+        page_content=f"m.L\nkind: class\nmembers:\n{members}\n---\ntext\n"
+    )
     short = condense(document, frozenset({"get_7", "7"}), 1800).page_content
     assert len(short) <= 1800
     assert lines[7] in short
@@ -55,7 +59,9 @@ def test_what_fits_is_left_alone_and_nothing_is_changed_in_place():
 
 @given(st.lists(st.integers(0, 5000), max_size=20), st.integers(1, 3000))
 def test_the_budget_is_kept(lengths, budget):
-    documents = [Document(page_content="word " * (n // 5), metadata={}) for n in lengths]
+    documents = [
+        Document(page_content="word " * (n // 5), metadata={}) for n in lengths
+    ]
     fitting = fit(documents, "query", budget)
     assert sum(len(d.page_content) for d in fitting) <= 4 * budget
     assert len(fitting) <= len(documents)
@@ -82,7 +88,9 @@ def test_what_short_documents_leave_goes_to_long_ones():
 @settings(deadline=None)  # a busy machine
 @given(st.lists(st.integers(0, 5000), max_size=12), st.integers(200, 3000))
 def test_the_average_is_kept(lengths, characters):
-    documents = [Document(page_content="word " * (n // 5), metadata={}) for n in lengths]
+    documents = [
+        Document(page_content="word " * (n // 5), metadata={}) for n in lengths
+    ]
     shown = shorten(documents, "query", characters)
     assert sum(len(d.page_content) for d in shown) <= characters * len(documents)
     assert len(shown) == len(documents)

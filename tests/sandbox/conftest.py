@@ -14,7 +14,9 @@ needs_bubblewrap = pytest.mark.skipif(
 
 def bare(backend="bubblewrap", **options):
     """One worker that starts at once: nothing is imported beforehand."""
-    return SandboxConfig(backend=backend, workers=1, options={"warmup": False, **options})
+    return SandboxConfig(
+        backend=backend, workers=1, options={"warmup": False, **options}
+    )
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=BACKENDS)

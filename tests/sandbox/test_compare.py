@@ -90,10 +90,19 @@ def test_another_value_fails_in_words(gold, answer, why):
 
 def test_tolerances():
     assert reason(200.0, 200.1, compare="close", rtol=1e-3) == ""
-    assert reason(200.0, 206.4, compare="close", rtol=1e-3) == "off by 3.2 % (tolerance 0.1 %)"
-    assert reason(0.0, 0.5, compare="close", rtol=1e-3, atol=1e-8) == "off by 0.5 (tolerance 1e-08)"
+    assert (
+        reason(200.0, 206.4, compare="close", rtol=1e-3)
+        == "off by 3.2 % (tolerance 0.1 %)"
+    )
+    assert (
+        reason(0.0, 0.5, compare="close", rtol=1e-3, atol=1e-8)
+        == "off by 0.5 (tolerance 1e-08)"
+    )
     assert reason(0.0, 1e-9, compare="close", rtol=1e-3, atol=1e-8) == ""
-    assert reason(1.0, 1000.0, compare="close") == "off by a factor of 1e+03 (tolerance 0.1 %)"
+    assert (
+        reason(1.0, 1000.0, compare="close")
+        == "off by a factor of 1e+03 (tolerance 0.1 %)"
+    )
     assert reason(200.0, 200.1) == "expected 200.0, got 200.1"
     assert reason(math.nan, 1.0, compare="close")
 
@@ -134,7 +143,9 @@ values = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.lists(inner, max_size=4).map(tuple),
-        st.dictionaries(st.text() | st.integers() | st.just(Element("N")), inner, max_size=4),
+        st.dictionaries(
+            st.text() | st.integers() | st.just(Element("N")), inner, max_size=4
+        ),
         st.sets(st.text() | st.integers() | st.just(Element("N")), max_size=4),
     ),
     max_leaves=12,
@@ -152,10 +163,18 @@ numbers = st.floats(min_value=1e-6, max_value=1e6).flatmap(
 )
 
 
-@given(st.recursive(numbers, lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=8))
+@given(
+    st.recursive(
+        numbers, lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=8
+    )
+)
 def test_zero_empty_and_perturbed_numbers_fail(gold):
     def change(value, one):
-        return [change(item, one) for item in value] if isinstance(value, list) else one(value)
+        return (
+            [change(item, one) for item in value]
+            if isinstance(value, list)
+            else one(value)
+        )
 
     assert reason(gold, change(gold, lambda v: v * (1 + 5e-4)), compare="close") == ""
     assert reason(gold, change(gold, lambda v: v * 1.01), compare="close")
@@ -199,7 +218,9 @@ def formats(draw, depth=3):
             text = draw(st.sampled_from([f"list[{inner}]", f"List[ {inner} ]"]))
             return text, st.lists(values, max_size=3)
         case "dict":
-            return f"dict[str, {inner}]", st.dictionaries(st.text(max_size=3), values, max_size=3)
+            return f"dict[str, {inner}]", st.dictionaries(
+                st.text(max_size=3), values, max_size=3
+            )
         case "tuple":
             return f"tuple[{inner}, int]", st.tuples(values, st.integers())
         case "set":
@@ -226,7 +247,10 @@ def test_values_of_a_format_fit_and_another_value_in_them_does_not(data):
     assert fits(value, f"`{text}` (in eV).")
     assert not fits(Other(), text)
     assert not fits([value, Other()], f"list[{text}]")
-    assert misfit({"a": value, "b": Other()}, read_format(f"dict[str, {text}]")) is not None
+    assert (
+        misfit({"a": value, "b": Other()}, read_format(f"dict[str, {text}]"))
+        is not None
+    )
 
 
 @settings(deadline=None)
@@ -249,7 +273,11 @@ def test_no_text_is_too_strange(text):
         ([("a", "b")], "list[tuple[str, float]]", "[0][1] is str"),
         (object(), "Structure", None),
         ({"a": object()}, "dict[str, Structure]", None),
-        ({"a": [object(), 1]}, "dict[str, list[tuple[Site, Foo[x, y]]]]", "['a'][0] is object"),
+        (
+            {"a": [object(), 1]},
+            "dict[str, list[tuple[Site, Foo[x, y]]]]",
+            "['a'][0] is object",
+        ),
         (np.array(3.0), "list[float]", "is ndarray"),
     ],
 )
@@ -298,8 +326,12 @@ def test_formulas(one, other, same):
 def test_long_formulas_take_no_time():
     started = time.perf_counter()
     for text in (
-        "+".join("x" * 900), "x^" * 900 + "2", "-" * 1999 + "x", "\\frac" * 300,
-        "{" * 1000 + "}" * 1000, "\\frac{" * 300 + "1}" * 300,
-    ):  # fmt: skip
+        "+".join("x" * 900),
+        "x^" * 900 + "2",
+        "-" * 1999 + "x",
+        "\\frac" * 300,
+        "{" * 1000 + "}" * 1000,
+        "\\frac{" * 300 + "1}" * 300,
+    ):
         equal([[text, text]])
     assert time.perf_counter() - started < 20

@@ -78,7 +78,9 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_of_one(tmp_path):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-        with pytest.raises(ActionableError, match=r"rows\.jsonl: cannot be written") as caught:
+        with pytest.raises(
+            ActionableError, match=r"rows\.jsonl: cannot be written"
+        ) as caught:
             lines.append({"text": "x" * 5000})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -97,7 +99,9 @@ def test_nothing_is_left_that_drives_a_terminal(text):
     shown = printable(text)
     shown.encode()  # no half characters either
     assert all(sign.isprintable() or sign in "\n\t" or sign.isspace() for sign in shown)
-    assert not set(shown) & set(map(chr, [*range(9), 11, 12, 13, *range(14, 32), *range(127, 160)]))
+    assert not set(shown) & set(
+        map(chr, [*range(9), 11, 12, 13, *range(14, 32), *range(127, 160)])
+    )
     assert printable(shown) == shown
 
 
@@ -116,19 +120,53 @@ def f(x):  # why
 class A: pass
 '''
 PATHOLOGICAL = [
-    "\n", " ", " \n", "\t", '"', "'", '"""', "'''", '"""\\', "'\\", "\\", "#", "@", "(", "f'",
-    'rb"', "a", "1", "1.", "x = ", "def ", "class A", "\\\n", "é", "<code>", "\0",
-]  # fmt: skip
+    "\n",
+    " ",
+    " \n",
+    "\t",
+    '"',
+    "'",
+    '"""',
+    "'''",
+    '"""\\',
+    "'\\",
+    "\\",
+    "#",
+    "@",
+    "(",
+    "f'",
+    'rb"',
+    "a",
+    "1",
+    "1.",
+    "x = ",
+    "def ",
+    "class A",
+    "\\\n",
+    "é",
+    "<code>",
+    "\0",
+]
 
 
 def test_the_kinds_of_pieces():
     found = {text.strip(): kind for kind, text in pieces(CODE) if kind}
     assert found == {
-        "@cache": "decorator", "def": "keyword", "f": "function", "# why": "comment",
-        '"""Text of\n    two lines."""': "string", "return": "keyword", "'a'": "string",
-        'rb"b"': "string", "if": "keyword", "else": "keyword", "1.5e3": "number",
-        "class": "keyword", "A": "class", "pass": "keyword",
-    }  # fmt: skip
+        "@cache": "decorator",
+        "def": "keyword",
+        "f": "function",
+        "# why": "comment",
+        '"""Text of\n    two lines."""': "string",
+        "return": "keyword",
+        "'a'": "string",
+        'rb"b"': "string",
+        "if": "keyword",
+        "else": "keyword",
+        "1.5e3": "number",
+        "class": "keyword",
+        "A": "class",
+        "pass": "keyword",
+    }
     assert coloured("x = 1\x1b").plain == r"x = 1\x1b"
 
 
@@ -154,9 +192,13 @@ def test_colours_take_linear_time(start):
 def made(tmp_path, monkeypatch):
     monkeypatch.setenv("MATSMITH_CACHE", str(tmp_path))
     ages = {
-        str(environments.folder("live").relative_to(tmp_path)): 90, "envs/old-1.0": 60,
-        "corpora/llm_doc-1": 20, "invented/1-2": 1, "corpora/written": 90, "written": 90,
-    }  # fmt: skip
+        str(environments.folder("live").relative_to(tmp_path)): 90,
+        "envs/old-1.0": 60,
+        "corpora/llm_doc-1": 20,
+        "invented/1-2": 1,
+        "corpora/written": 90,
+        "written": 90,
+    }
     for name, days in ages.items():
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").write_bytes(os.urandom(1_000_000))

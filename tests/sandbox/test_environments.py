@@ -56,7 +56,9 @@ def test_building_twice_is_free_and_a_half_built_one_is_built_again(tiny):
     marker = built.folder / "marker"
     marker.write_text("")
     assert environments.build("tiny", say=lines.append) == built
-    other = shutil.copytree(tiny, tiny.parents[1] / "elsewhere")  # the same in another folder
+    other = shutil.copytree(
+        tiny, tiny.parents[1] / "elsewhere"
+    )  # the same in another folder
     assert environments.build(str(other), say=lines.append).folder == built.folder
     assert not lines
     assert marker.exists()
@@ -87,7 +89,9 @@ def test_what_cannot_be_installed_is_one_clear_error(tiny, monkeypatch):
     assert not (environments.folder("tiny") / environments.STAMP).exists()
     (tiny / "python").write_text("3.7\n")
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
-    with pytest.raises(SandboxError, match=r"needs Python 3\.7.*uv python install 3\.7"):
+    with pytest.raises(
+        SandboxError, match=r"needs Python 3\.7.*uv python install 3\.7"
+    ):
         environments.build("tiny")
 
 
@@ -99,7 +103,9 @@ def f():
     names = ("numpy", "pip", "setuptools", "sandbox", "uv", "pytest")
     return [name for name in names if importlib.util.find_spec(name)], sys.prefix
 """
-    async with get_sandbox(SandboxConfig(backend="bubblewrap", env="tiny", workers=1)) as sandbox:
+    async with get_sandbox(
+        SandboxConfig(backend="bubblewrap", env="tiny", workers=1)
+    ) as sandbox:
         done = await sandbox.run(code, "f", timeout=30)
     assert done.result == ([], "/env")
 
@@ -126,7 +132,9 @@ def test_the_build_context_holds_three_files_and_nothing_of_the_project(tmp_path
     docker.write_context("live", tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["Dockerfile", "certificates.pem", "requirements.lock"]
-    env = make_environment(tmp_path / "env", make_wheel(tmp_path / "env/wheels", "plain", {}))
+    env = make_environment(
+        tmp_path / "env", make_wheel(tmp_path / "env/wheels", "plain", {})
+    )
     (env / "wheels/home").symlink_to(tmp_path)
     (tmp_path / "context").mkdir()
     docker.write_context(str(env), tmp_path / "context")
@@ -176,7 +184,9 @@ def test_sources_that_cannot_be_compiled_do_not_stop_the_others(own_cache, tmp_p
     }
     env = str(make_environment(tmp_path / "env", make_wheel(tmp_path, "good", files)))
     built = bubblewrap.Bubblewrap(SandboxConfig(env=env)).prepare()
-    compiled = {path.name.split(".")[0] for path in built.folder.rglob("good/__pycache__/*.pyc")}
+    compiled = {
+        path.name.split(".")[0] for path in built.folder.rglob("good/__pycache__/*.pyc")
+    }
     assert compiled == {"__init__"}
 
 
@@ -184,7 +194,8 @@ def test_sources_that_cannot_be_compiled_do_not_stop_the_others(own_cache, tmp_p
 def test_a_source_distribution_is_refused(own_cache, tmp_path, by):
     marker = tmp_path / "was-here"
     setup = (
-        f"open({str(marker)!r}, 'w').close()\nfrom setuptools import setup\nsetup(name='evil')\n"
+        f"open({str(marker)!r}, 'w').close()\n"
+        "from setuptools import setup\nsetup(name='evil')\n"
     )
     source = make_sdist(tmp_path / "sources", "evil", setup)
     env = make_environment(tmp_path / "env", source, by=by)
@@ -194,9 +205,17 @@ def test_a_source_distribution_is_refused(own_cache, tmp_path, by):
 
 
 @pytest.mark.parametrize(
-    "line", ["--no-binary :all:", "--index-url http://127.0.0.1:1/simple", "-e ./evil", "./evil",
-             "-r other.txt", "--find-links ./wheels", "evil @ git+file:///evil"],
-)  # fmt: skip
+    "line",
+    [
+        "--no-binary :all:",
+        "--index-url http://127.0.0.1:1/simple",
+        "-e ./evil",
+        "./evil",
+        "-r other.txt",
+        "--find-links ./wheels",
+        "evil @ git+file:///evil",
+    ],
+)
 def test_a_lock_file_holds_pins_only(own_cache, tmp_path, line):
     env = make_environment(tmp_path / "env")
     (env / "requirements.lock").write_text(line + "\n")
@@ -206,7 +225,9 @@ def test_a_lock_file_holds_pins_only(own_cache, tmp_path, line):
 
 def test_the_folder_chooses_no_program_and_no_settings(own_cache, tmp_path):
     marker = tmp_path / "was-here"
-    env = make_environment(tmp_path / "env", make_wheel(tmp_path, "plain", {"plain.py": ""}))
+    env = make_environment(
+        tmp_path / "env", make_wheel(tmp_path, "plain", {"plain.py": ""})
+    )
     program = env / "python3.11"
     program.write_text(f"#!/bin/sh\ntouch {marker}\n")
     program.chmod(0o755)
@@ -225,7 +246,11 @@ def test_the_folder_chooses_no_program_and_no_settings(own_cache, tmp_path):
 def test_only_sources_that_matsmith_pins_itself_are_built(tmp_path):
     refuse = ["--only-binary", ":all:"]
     allowed = [*refuse, "--no-binary", "bibtexparser"]
-    assert environments.build_options("live") == [*allowed, "--no-binary", "rouge-score"]
+    assert environments.build_options("live") == [
+        *allowed,
+        "--no-binary",
+        "rouge-score",
+    ]
     text = environments.lock_file("live").read_text()
     start = text.index("bibtexparser==")
     pin = text[start : text.index("\n", text.index("--hash", start))].rstrip("\\ ")

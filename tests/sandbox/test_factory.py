@@ -66,7 +66,9 @@ async def test_unsafe_says_what_it_is_and_runs(caplog):
 
 
 def test_a_runtime_that_podman_would_ignore_is_refused():
-    engine = docker.Engine("podman", sdk.DockerClient("tcp://localhost:1", version="1.41"))
+    engine = docker.Engine(
+        "podman", sdk.DockerClient("tcp://localhost:1", version="1.41")
+    )
     with pytest.raises(SandboxError, match=r"containers\.conf"):
         docker.Docker(engine, SandboxConfig(options={"runtime": "runsc"}))
 
@@ -78,7 +80,9 @@ async def test_a_control_that_does_not_hold_stops_everything(monkeypatch):
 
     def writable(*arguments):
         words = command(*arguments)
-        index = len(words) - 1 - words[::-1].index("--remount-ro")  # the last one is "/"
+        index = (
+            len(words) - 1 - words[::-1].index("--remount-ro")
+        )  # the last one is "/"
         return words[:index] + words[index + 2 :]
 
     monkeypatch.setattr(bubblewrap.Bubblewrap, "_command", writable)
@@ -110,9 +114,12 @@ async def test_two_sandboxes_in_one_process_and_closing_twice():
 
 @needs_bubblewrap
 @pytest.mark.parametrize(
-    ("options", "warm"), [({}, True), ({"warmup": False}, False), ({"strict": True}, True)]
+    ("options", "warm"),
+    [({}, True), ({"warmup": False}, False), ({"strict": True}, True)],
 )
-async def test_what_a_worker_imports_beforehand_and_how_long_it_stays(options, warm, monkeypatch):
+async def test_what_a_worker_imports_beforehand_and_how_long_it_stays(
+    options, warm, monkeypatch
+):
     monkeypatch.setattr(environments, "warmup", lambda name: "import wave")
     code = "import sys\ndef f(): return 'wave' in sys.modules"
     config = SandboxConfig(backend="bubblewrap", workers=1, options=options)
@@ -120,7 +127,9 @@ async def test_what_a_worker_imports_beforehand_and_how_long_it_stays(options, w
         assert (await sandbox.run(code, "f", timeout=60)).result is warm
         assert len(sandbox._idle) == (0 if "strict" in options else 1)
     with pytest.raises(SandboxError, match="not_installed_here"):
-        await get_sandbox(bare(warmup="import not_installed_here")).run("", "", timeout=5)
+        await get_sandbox(bare(warmup="import not_installed_here")).run(
+            "", "", timeout=5
+        )
 
 
 @needs_bubblewrap
@@ -139,12 +148,16 @@ def test_an_unprivileged_user_gets_the_same_sandbox():
     """As root, once more as a user that owns nothing, with the system's own Python."""
     python = Path("/usr/bin/python3")
     if os.geteuid() != 0:
-        pytest.skip("needs root to become somebody else; the other tests run as a user anyway")
+        pytest.skip(
+            "needs root to become somebody else; the other tests run as a user anyway"
+        )
     version = "{}.{}".format(*sys.version_info)
     if not python.exists() or not python.resolve().name.endswith(version):
         pytest.skip(f"no system Python {version}")
     packages = [path for path in sys.path if path.endswith("site-packages")]
-    with tempfile.TemporaryDirectory() as made:  # an environment as that user would have built it
+    with (
+        tempfile.TemporaryDirectory() as made
+    ):  # an environment as that user would have built it
         folder = Path(made)
         folder.chmod(0o755)
         (folder / f"lib/python{version}/site-packages").mkdir(parents=True)
@@ -152,14 +165,27 @@ def test_an_unprivileged_user_gets_the_same_sandbox():
             "home = /usr/bin\ninclude-system-site-packages = false\n"
         )
         done = subprocess.run(
-            [python, "-c", PROGRAMS["unprivileged"], folder, f"python{version}", REPOSITORY],
-            capture_output=True, text=True, timeout=120, cwd="/", check=False,
+            [
+                python,
+                "-c",
+                PROGRAMS["unprivileged"],
+                folder,
+                f"python{version}",
+                REPOSITORY,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd="/",
+            check=False,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(packages)},
-        )  # fmt: skip
+        )
     assert done.stdout == "4242 False bubblewrap\n", done.stderr
 
 
-def test_a_folder_without_a_controller_is_refused_and_what_a_killed_host_left_removed(tmp_path):
+def test_a_folder_without_a_controller_is_refused_and_what_a_killed_host_left_removed(
+    tmp_path,
+):
     gone, alive = tmp_path / "matsmith-999999999-0", tmp_path / "matsmith-1-0"
     for folder in (gone, alive):
         folder.mkdir()
@@ -178,7 +204,9 @@ async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
     assert not group.exists()
     async with get_sandbox(bare().model_copy(update={"memory_mb": 256})) as sandbox:
         assert sandbox.memory_counted
-        assert (await sandbox.run(PROGRAMS["hungry"], "f", timeout=30)).outcome is Outcome.MEMORY
+        assert (
+            await sandbox.run(PROGRAMS["hungry"], "f", timeout=30)
+        ).outcome is Outcome.MEMORY
         assert (await sandbox.run("def f(): return 1", "f", timeout=30)).result == 1
 
 
@@ -192,11 +220,12 @@ async def test_memory_is_counted_by_the_kernel_where_a_cgroup_can_be_had():
         (["selftest", "backend=unsafe"], "no controls"),
         (["selftest", "backend=chroot"], "auto, docker, podman, bubblewrap"),
         pytest.param(
-            ["selftest", "backend=bubblewrap", "options.cgroup=/nowhere"], "in /nowhere",
+            ["selftest", "backend=bubblewrap", "options.cgroup=/nowhere"],
+            "in /nowhere",
             marks=needs_bubblewrap,
         ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_one_line_and_exit_code_2(words, text, capsys):
     assert program.main(words) == 2
     printed = capsys.readouterr()
@@ -233,12 +262,15 @@ def test_install_does_nothing_where_isolation_works(capsys):
 @pytest.mark.parametrize(
     ("programs", "user", "said"),
     [
-        ({"apt-get": "exit 0", "sudo": "exit 1"}, 1000,
-         r"run this once: sudo apt-get install .*bubblewrap"),
+        (
+            {"apt-get": "exit 0", "sudo": "exit 1"},
+            1000,
+            r"run this once: sudo apt-get install .*bubblewrap",
+        ),
         ({"dnf": "echo 'no such mirror' >&2; exit 7"}, 0, "no such mirror"),
         ({}, 0, "no known package manager"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_installed_says_why(programs, user, said, tmp_path, monkeypatch):
     for name, body in programs.items():
         file = tmp_path / name

@@ -40,19 +40,28 @@ async def test_every_backend_shows_it_before_the_base(folder, backend):
     warm = "import grove\ngrove.warm = True\n"
     env = libraries.overlay("grove", folder=folder, warmup=warm)
     assert environments.warmup(env) == f"{environments.warmup('live')}\n{warm}"
-    config = bare(backend, warmup=warm).model_copy(update={"env": env})  # without the base's own
+    config = bare(backend, warmup=warm).model_copy(
+        update={"env": env}
+    )  # without the base's own
     async with get_sandbox(config) as sandbox:
         done = await sandbox.run(PROGRAMS["overlay"], "f", timeout=30)
     assert done.error is None
     assert done.result == {
-        "count": 7, "z": 26, "child": "7", "writable": backend == "unsafe", "first": True,
-        "standard": True, "warm": True,
-    }  # fmt: skip
+        "count": 7,
+        "z": 26,
+        "child": "7",
+        "writable": backend == "unsafe",
+        "first": True,
+        "standard": True,
+        "warm": True,
+    }
 
 
 def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
     env = libraries.overlay("grove", folder=folder)
-    write(folder, {"grove/__pycache__/__init__.cpython-311.pyc": "of some other Python"})
+    write(
+        folder, {"grove/__pycache__/__init__.cpython-311.pyc": "of some other Python"}
+    )
     assert libraries.overlay("grove", folder=folder) == env
     own, *rest = environments.source_folders(env)
     assert rest == [environments.site_packages("live")]
@@ -67,7 +76,10 @@ def test_readers_see_one_folder_with_the_versions_of_the_base(folder):
     changed = libraries.overlay("grove", folder=folder)
     assert changed != env
     versions = environments.installed_versions(changed)
-    assert versions[environments.OWN] != environments.installed_versions(env)[environments.OWN]
+    assert (
+        versions[environments.OWN]
+        != environments.installed_versions(env)[environments.OWN]
+    )
 
 
 def test_mistakes_say_what_is_wrong(folder, tmp_path):
@@ -77,7 +89,9 @@ def test_mistakes_say_what_is_wrong(folder, tmp_path):
         environments.lock_file(str(tmp_path / "absent"))
     with pytest.raises(SandboxError, match="no package in there"):
         libraries.overlay("grove", folder=tmp_path / "nowhere")
-    env = libraries.overlay("grove", folder=write(tmp_path / "numpy", {"numpy/__init__.py": ""}))
+    env = libraries.overlay(
+        "grove", folder=write(tmp_path / "numpy", {"numpy/__init__.py": ""})
+    )
     with pytest.raises(SandboxError, match="has a package of that name"):
         environments.build(env)
     assert not environments.folder(env).exists()
@@ -88,7 +102,9 @@ def test_mistakes_say_what_is_wrong(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["grove/secret.py", "other"])
 def test_a_link_would_be_read_on_the_host_and_is_refused(folder, tmp_path, name):
-    (folder / name).symlink_to(write(tmp_path / "elsewhere", {"private.py": "key = 1\n"}))
+    (folder / name).symlink_to(
+        write(tmp_path / "elsewhere", {"private.py": "key = 1\n"})
+    )
     with pytest.raises(SandboxError, match="no links"):
         libraries.overlay("grove", folder=folder)
     described = write(tmp_path / "described", {"overlay.json": '{"base": "live"}'})
@@ -101,13 +117,18 @@ def test_a_link_would_be_read_on_the_host_and_is_refused(folder, tmp_path, name)
 @needs_bubblewrap
 async def test_hostile_files_run_in_the_sandbox_only(own_cache, tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "ENVS", tmp_path / "envs")
-    make_environment(tmp_path / "envs" / "small", make_wheel(tmp_path, "plain", {"plain.py": ""}))
+    make_environment(
+        tmp_path / "envs" / "small", make_wheel(tmp_path, "plain", {"plain.py": ""})
+    )
     marker = tmp_path / "was-here"
     folder = write(tmp_path / "files", hostile_files(marker))
     write(folder, {"evil/nul.py": "\0", "evil/deep.py": "(" * 5000 + ")" * 5000})
     act = f"open({str(marker)!r}, 'a').close()"
     env = libraries.overlay(
-        "evil", base="small", folder=folder, warmup=f"try:\n    {act}\nexcept OSError:\n    pass\n"
+        "evil",
+        base="small",
+        folder=folder,
+        warmup=f"try:\n    {act}\nexcept OSError:\n    pass\n",
     )
     config = SandboxConfig(backend="bubblewrap", env=env, workers=1)
     async with get_sandbox(config) as sandbox:
@@ -149,7 +170,9 @@ def test_a_project_is_built_in_the_sandbox(own_cache, tmp_path, monkeypatch, cap
     )
     (project / wheel.name).write_bytes(wheel.read_bytes())
     out = tmp_path / "env"
-    assert own.main([f"project={project}", f"out={out}", "base=none"]) == 0, capsys.readouterr().err
+    assert own.main([f"project={project}", f"out={out}", "base=none"]) == 0, (
+        capsys.readouterr().err
+    )
     assert (out / "wheels" / wheel.name).read_bytes() == wheel.read_bytes()
     assert not marker.exists()
     assert environments.installed_versions(str(out)) == {"mine": "1.0"}
@@ -159,7 +182,11 @@ def test_a_project_is_built_in_the_sandbox(own_cache, tmp_path, monkeypatch, cap
     make_environment(tmp_path / "envs" / "roomy", other)
     assert own.main([f"project={project}", f"out={out}", "base=roomy"]) == 0
     assert "in front of roomy, which has what it needs" in capsys.readouterr().out
-    assert sorted(path.name for path in out.iterdir()) == ["overlay.json", "packages", "warmup.py"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "overlay.json",
+        "packages",
+        "warmup.py",
+    ]
     versions = dict(environments.installed_versions(str(out)))
     assert versions.pop(environments.OWN)
     assert versions == {"mine": "1.0", "other": "1.0"}
@@ -189,7 +216,9 @@ def live():
 
 
 def obstacles(folder, base, *headers, files=()):
-    wheel = make_wheel(folder, "grove", dict.fromkeys(("grove/__init__.py", *files), ""), *headers)
+    wheel = make_wheel(
+        folder, "grove", dict.fromkeys(("grove/__init__.py", *files), ""), *headers
+    )
     own.unpack(wheel, folder / "files")
     return own.obstacles(wheel, folder / "files", base)
 
@@ -198,8 +227,14 @@ def obstacles(folder, base, *headers, files=()):
     ("headers", "reason"),
     [
         ([], None),
-        (["Requires-Dist: NumPy>=1", "Requires-Dist: pymatgen", "Requires-Python: >=3.11.5,<4"],
-         None),
+        (
+            [
+                "Requires-Dist: NumPy>=1",
+                "Requires-Dist: pymatgen",
+                "Requires-Python: >=3.11.5,<4",
+            ],
+            None,
+        ),
         (["Requires-Dist: no-such-thing; sys_platform == 'win32'"], None),
         (["Requires-Dist: no-such-thing; extra == 'dev'", "Provides-Extra: dev"], None),
         (["Requires-Dist: no-such-thing>=2"], "grove==1.0 depends on no-such-thing>=2"),
@@ -209,7 +244,7 @@ def obstacles(folder, base, *headers, files=()):
         (["Requires-Dist: pymatgen[optional]"], "pymatgen[optional]"),
         (["Requires-Python: >=4"], "Python"),
     ],
-)  # fmt: skip
+)
 def test_requirements_that_the_base_meets_and_others(headers, reason, tmp_path, live):
     found = obstacles(tmp_path, live, *headers)
     assert len(found) == (reason is not None)
@@ -220,7 +255,9 @@ def test_requirements_that_the_base_meets_and_others(headers, reason, tmp_path, 
 
 
 def test_what_an_installation_would_do_otherwise(tmp_path, live):
-    found = obstacles(tmp_path, live, files=("numpy/more.py", "hook.pth", "grove-1.0.data/x"))
+    found = obstacles(
+        tmp_path, live, files=("numpy/more.py", "hook.pth", "grove-1.0.data/x")
+    )
     for words in ("live has a 'numpy' too", "'hook.pth'", "'grove-1.0.data'"):
         assert any(words in item for item in found), words
     wheel = (tmp_path / "grove-1.0-py3-none-any.whl").rename(
@@ -244,7 +281,11 @@ def test_an_archive_cannot_leave_its_folder_or_fill_the_disk(tmp_path, monkeypat
     entry, whole = b"PK\1\2\x14\3\x14\0", wheel.read_bytes()
     for content, limit, said in (
         (whole, 10, "MB unpacked"),
-        (whole.replace(entry + b"\0", entry + b"\1"), own.MOST_UNPACKED, "is encrypted"),
+        (
+            whole.replace(entry + b"\0", entry + b"\1"),
+            own.MOST_UNPACKED,
+            "is encrypted",
+        ),
         (b"not an archive", 10, "cannot be unpacked"),
     ):
         wheel.write_bytes(content)

@@ -44,8 +44,16 @@ async def test_a_script_runs_as_main_and_a_module_does_not(sandbox):
         ("def g():\n    pass", Outcome.EXCEPTION, "no function 'f'"),
         ("f = 3", Outcome.EXCEPTION, "no function 'f'"),
         ("def f(x):\n    pass", Outcome.EXCEPTION, "TypeError"),
-        ("def f():\n    return missing", Outcome.EXCEPTION, "line 2, in f\n    return missing"),
-        ("def f():\n    raise KeyboardInterrupt", Outcome.EXCEPTION, "KeyboardInterrupt"),
+        (
+            "def f():\n    return missing",
+            Outcome.EXCEPTION,
+            "line 2, in f\n    return missing",
+        ),
+        (
+            "def f():\n    raise KeyboardInterrupt",
+            Outcome.EXCEPTION,
+            "KeyboardInterrupt",
+        ),
         ("def f():\n    raise MemoryError('mine')", Outcome.MEMORY, "mine"),
         ("def f():\n    return exit()", Outcome.EXIT, "SystemExit"),
         ("import nothing_like_this", Outcome.EXCEPTION, "ModuleNotFoundError"),
@@ -65,7 +73,9 @@ async def test_how_code_fails(sandbox, code, outcome, text):
 async def test_what_was_printed_is_kept_and_cut(sandbox):
     done = await sandbox.run("print('so far')\nwhile True: pass", "", timeout=0.5)
     assert (done.outcome, done.stdout) == (Outcome.TIMEOUT, "so far\n")
-    done = await sandbox.run("print('x' * 1_000_000)\ndef f(): return 1", "f", timeout=30)
+    done = await sandbox.run(
+        "print('x' * 1_000_000)\ndef f(): return 1", "f", timeout=30
+    )
     assert (done.result, done.stdout) == (1, "x" * (64 << 10))
 
 
@@ -86,12 +96,17 @@ async def test_mounts_are_there_for_their_run_only_and_read_only(sandbox, tmp_pa
             "bytes": bytes(range(256)),
             "json": {"a": 1},
             "refused": [
-                "source/tests/deep/er/POSCAR", "source/tests/new", "one.json",
-                "source/tests/bytes.bin", "one.json",
+                "source/tests/deep/er/POSCAR",
+                "source/tests/new",
+                "one.json",
+                "source/tests/bytes.bin",
+                "one.json",
             ],
             "beside": True,
-        }  # fmt: skip
-    assert (await sandbox.run(PROGRAMS["listing"], "f", timeout=30)).result == ["main.py"]
+        }
+    assert (await sandbox.run(PROGRAMS["listing"], "f", timeout=30)).result == [
+        "main.py"
+    ]
     assert single.read_text() == '{"a": 1}'
 
 
@@ -128,7 +143,9 @@ async def test_more_requests_than_workers_are_all_answered(sandbox):
 @needs_bubblewrap
 async def test_a_cancelled_run_leaves_a_working_sandbox():
     async with get_sandbox(bare()) as sandbox:
-        run = asyncio.create_task(sandbox.run("import time\ntime.sleep(60)", "", timeout=90))
+        run = asyncio.create_task(
+            sandbox.run("import time\ntime.sleep(60)", "", timeout=90)
+        )
         while not sandbox._busy:  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.2)
@@ -142,17 +159,23 @@ async def test_a_cancelled_run_leaves_a_working_sandbox():
 @pytest.mark.parametrize(
     "value",
     [
-        "'''\\\" __import__('os').abort()", "\ud800", {"$": "nonsense"}, (1, {2}, None), [10**5000],
+        "'''\\\" __import__('os').abort()",
+        "\ud800",
+        {"$": "nonsense"},
+        (1, {2}, None),
+        [10**5000],
         Msonable("a.B", {"x": Element("Fe")}),
     ],
-)  # fmt: skip
+)
 async def test_arguments_arrive_as_they_are(sandbox, value):
     done = await sandbox.call("tests.sandbox.called", "back", [value, "b"], timeout=20)
     assert done.result == [value, "b"]
 
 
 async def test_arrays_and_what_the_module_imports(sandbox):
-    done = await sandbox.call("tests.sandbox.called", "doubled", [np.eye(2)], timeout=20)
+    done = await sandbox.call(
+        "tests.sandbox.called", "doubled", [np.eye(2)], timeout=20
+    )
     assert done.outcome is Outcome.OK, done.error
     assert done.result.tolist() == [[2, 0], [0, 2]]
     assert set(worker.texts("tests.sandbox.called")) == {

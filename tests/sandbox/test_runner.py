@@ -52,7 +52,10 @@ def test_the_filter(machine):
             assert decide(machine, numbers[column]) == ERRNO | 1, name
     for name, numbers in worker.CALLS["absent"].items():
         assert decide(machine, numbers[column]) == ERRNO | 38, name
-    for call in (worker.CALLS["looked_at"]["socket"], worker.CALLS["looked_at"]["socketpair"]):
+    for call in (
+        worker.CALLS["looked_at"]["socket"],
+        worker.CALLS["looked_at"]["socketpair"],
+    ):
         assert decide(machine, call[column], 1) == ALLOW
         for family in (0, 2, 10, 16, 17, 38, 40, 44):
             assert decide(machine, call[column], family) == ERRNO | 13
@@ -67,13 +70,29 @@ def test_the_filter(machine):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_calls_newer_than_the_filter_do_not_exist(machine):
-    for number in (457, 458, 467, 470, 512, 547, 1000, 0x3FFFFFFF, 0x40000000, 0xFFFFFFFF):
-        assert decide(machine, number) == ERRNO | 38  # statmount, listmount, open_tree_attr, ...
+    for number in (
+        457,
+        458,
+        467,
+        470,
+        512,
+        547,
+        1000,
+        0x3FFFFFFF,
+        0x40000000,
+        0xFFFFFFFF,
+    ):
+        assert (
+            decide(machine, number) == ERRNO | 38
+        )  # statmount, listmount, open_tree_attr, ...
     for number in (kernel.MACHINES[machine][2], 400, kernel.SHARED - 1):
         assert decide(machine, number) == ERRNO | 38  # of neither machine
     assert decide(machine, kernel.SHARED) == ALLOW
     known = [*worker.CALLS["refused"].values(), *worker.CALLS["absent"].values()]
-    assert max(number for numbers in known for number in numbers if number) < kernel.UNKNOWN
+    assert (
+        max(number for numbers in known for number in numbers if number)
+        < kernel.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -81,10 +100,15 @@ def test_shared_anonymous_memory_needs_someone_who_counts(machine):
     mmap = worker.CALLS["looked_at"]["mmap"][kernel.MACHINES[machine][1]]
     private, shared, validated, anonymous = 2, 1, 3, 0x20
     for kind in (shared, validated):
-        assert decide(machine, mmap, flags=kind | anonymous, counted=False) == ERRNO | 12
+        assert (
+            decide(machine, mmap, flags=kind | anonymous, counted=False) == ERRNO | 12
+        )
         assert decide(machine, mmap, flags=kind | anonymous) == ALLOW
         assert decide(machine, mmap, flags=kind, counted=False) == ALLOW
-    assert decide(machine, mmap, flags=private | anonymous | 0x4000, counted=False) == ALLOW
+    assert (
+        decide(machine, mmap, flags=private | anonymous | 0x4000, counted=False)
+        == ALLOW
+    )
 
 
 def test_other_machines_are_killed_or_refused():
@@ -105,7 +129,11 @@ def test_what_runs_inside_imports_the_standard_library_only(name):
             names = [str(node.module)]
         for other in names:
             ours = other.startswith(("sandbox.inside", "sandbox.server"))
-            assert ours or other.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "sympy"}
+            assert ours or other.partition(".")[0] in {
+                *sys.stdlib_module_names,
+                "numpy",
+                "sympy",
+            }
 
 
 class Answering:
@@ -138,8 +166,16 @@ def without_the_heap_of_other_tests():
 @pytest.mark.usefixtures("without_the_heap_of_other_tests")
 async def test_reading_the_largest_answer_does_not_stop_the_event_loop():
     array = b'{"$":"array","dtype":"|u1","shape":[1],"raw":"AA=="}'
-    count = MAX_NODES // (array.count(b",") + array.count(b"[") + array.count(b"{") + 1) - 1
-    header = {"reason": None, "status": 0, "seconds": 1.0, "cpu_seconds": 1.0, "clean": True}
+    count = (
+        MAX_NODES // (array.count(b",") + array.count(b"[") + array.count(b"{") + 1) - 1
+    )
+    header = {
+        "reason": None,
+        "status": 0,
+        "seconds": 1.0,
+        "cpu_seconds": 1.0,
+        "clean": True,
+    }
     message = b"ok\n[" + b",".join([array] * count) + b"]"
     answer = frame(header | {"error": None}, b"", b"", message)
     started_worker = worker.Worker(Answering(answer), "none", SandboxConfig(), {})
@@ -153,4 +189,6 @@ async def test_reading_the_largest_answer_does_not_stop_the_event_loop():
     assert done.outcome is Outcome.OK
     assert len(done.result) == count
     longest = max(later - earlier for earlier, later in itertools.pairwise(ticks))
-    assert longest < (ticks[-1] - started) / 2  # on the loop itself it would be all of it
+    assert (
+        longest < (ticks[-1] - started) / 2
+    )  # on the loop itself it would be all of it

@@ -22,7 +22,15 @@ from agents.checks import show
 from sandbox.inside import tagged
 from sandbox.inside.tagged import WireError, decode, dumps
 from sandbox.inside.values import Element as Symbol
-from sandbox.inside.values import EnumMember, Members, Msonable, Opaque, Pairs, represent, type_name
+from sandbox.inside.values import (
+    EnumMember,
+    Members,
+    Msonable,
+    Opaque,
+    Pairs,
+    represent,
+    type_name,
+)
 from sandbox.inside.values import Species as Ion
 
 VERDICTS = Path(__file__).parents[1] / "data/verdicts.yaml"
@@ -41,7 +49,9 @@ def same(one, two):
         if one.dtype != two.dtype or one.shape != two.shape:
             return False
         if one.dtype == object:
-            return all(same(a, b) for a, b in zip(one.ravel(), two.ravel(), strict=True))
+            return all(
+                same(a, b) for a, b in zip(one.ravel(), two.ravel(), strict=True)
+            )
         return one.tobytes() == two.tobytes()
     if isinstance(one, np.generic):
         return one.dtype == two.dtype and (one == two or (one != one and two != two))
@@ -55,21 +65,36 @@ def same(one, two):
 
 
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(),
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
     st.complex_numbers(),
-)  # fmt: skip
+)
 keys = st.one_of(
-    st.none(), st.integers(), st.text(), st.floats(allow_nan=False), st.binary(),
-    st.tuples(st.integers(), st.text()), st.just("$"),
-)  # fmt: skip
+    st.none(),
+    st.integers(),
+    st.text(),
+    st.floats(allow_nan=False),
+    st.binary(),
+    st.tuples(st.integers(), st.text()),
+    st.just("$"),
+)
 numbers = (
-    npst.boolean_dtypes(), npst.integer_dtypes(), npst.unsigned_integer_dtypes(),
-    npst.floating_dtypes(), npst.complex_number_dtypes(),
-)  # fmt: skip
+    npst.boolean_dtypes(),
+    npst.integer_dtypes(),
+    npst.unsigned_integer_dtypes(),
+    npst.floating_dtypes(),
+    npst.complex_number_dtypes(),
+)
 texts = (
-    npst.unicode_string_dtypes(), npst.byte_string_dtypes(), npst.datetime64_dtypes(),
+    npst.unicode_string_dtypes(),
+    npst.byte_string_dtypes(),
+    npst.datetime64_dtypes(),
     npst.timedelta64_dtypes(),
-)  # fmt: skip
+)
 arrays = st.one_of(*numbers, *texts).flatmap(
     lambda kind: npst.arrays(kind, npst.array_shapes(min_side=0, max_side=4))
 )
@@ -110,11 +135,37 @@ def test_any_bytes_are_a_value_or_an_error(data):
     assert decodes_or_says_why(data)
 
 
-TAGS = ["int", "float", "complex", "bytes", "tuple", "set", "frozenset", "dict", "scalar", "array",
-        *tagged._BY_TAG, "zzz"]  # fmt: skip
-DTYPES = ["<f8", "<U0", "<U1", "<M8[s]", "<f16", "O", "V8", "<i4", "f8,f8", "(2,)f8", "x"]
+TAGS = [
+    "int",
+    "float",
+    "complex",
+    "bytes",
+    "tuple",
+    "set",
+    "frozenset",
+    "dict",
+    "scalar",
+    "array",
+    *tagged._BY_TAG,
+    "zzz",
+]
+DTYPES = [
+    "<f8",
+    "<U0",
+    "<U1",
+    "<M8[s]",
+    "<f16",
+    "O",
+    "V8",
+    "<i4",
+    "f8,f8",
+    "(2,)f8",
+    "x",
+]
 json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()
+    ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(st.sampled_from(list("$vax")), inner),
@@ -166,19 +217,28 @@ def test_an_empty_array_of_any_shape_takes_no_memory():
 @pytest.mark.parametrize(
     "value",
     [
-        Structure(Lattice.cubic(5.6), ["Na"], [[0, 0, 0]]), Composition("Fe2O3"), Spin.up,
-        {(1, 2): {Element("Ga")}, Species("Fe", 3): object()}, frozenset({(1, Spin.up)}),
-        [np.eye(2), np.longdouble(1), np.array([None, {"$": 1}])], 10**5000, math.nan, b"a", 1j,
+        Structure(Lattice.cubic(5.6), ["Na"], [[0, 0, 0]]),
+        Composition("Fe2O3"),
+        Spin.up,
+        {(1, 2): {Element("Ga")}, Species("Fe", 3): object()},
+        frozenset({(1, Spin.up)}),
+        [np.eye(2), np.longdouble(1), np.array([None, {"$": 1}])],
+        10**5000,
+        math.nan,
+        b"a",
+        1j,
     ],
     ids=lambda value: type(value).__name__,
-)  # fmt: skip
+)
 def test_what_was_decoded_is_encoded_to_the_same_text(value):
     text = dumps(value)
     assert dumps(decode(text)) == text
 
 
 def test_materials_objects_keep_their_class_and_fields():
-    structure = Structure(Lattice.cubic(4.2), ["Mg2+", "O2-"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+    structure = Structure(
+        Lattice.cubic(4.2), ["Mg2+", "O2-"], [[0, 0, 0], [0.5, 0.5, 0.5]]
+    )
     for value in (structure, structure.lattice, structure[0], Composition("Fe2O3")):
         back = decode(dumps(value))
         assert isinstance(back, Msonable)
@@ -188,7 +248,13 @@ def test_materials_objects_keep_their_class_and_fields():
     assert back.class_name == "pymatgen.analysis.defects.core.Vacancy"
     assert back.fields["structure"]["lattice"]["a"] == pytest.approx(4.2)
     back = decode(
-        dumps({Element("Fe"): [Species("Fe", 3, spin=5)], "up": Spin.up, "d": Element("D")})
+        dumps(
+            {
+                Element("Fe"): [Species("Fe", 3, spin=5)],
+                "up": Spin.up,
+                "d": Element("D"),
+            }
+        )
     )
     spin = EnumMember("pymatgen.electronic_structure.core.Spin", "up", 1)
     assert back == {Symbol("Fe"): [Ion("Fe3+,spin=5")], "up": spin, "d": Symbol("D")}
@@ -256,7 +322,12 @@ def test_subclasses_and_unknown_objects():
 
     assert "failed" in decode(dumps(Mute())).text
     assert (
-        len(decode(dumps(type("Long", (), {"__repr__": lambda self: "x" * 10**6})())).text) == 2000
+        len(
+            decode(
+                dumps(type("Long", (), {"__repr__": lambda self: "x" * 10**6})())
+            ).text
+        )
+        == 2000
     )
 
 
@@ -273,15 +344,24 @@ def test_arrays_of_objects_and_of_extended_floats():
 def test_a_payload_is_json_that_other_tools_can_read():
     text = dumps({"a": (1, np.float64(2.5)), "b": np.arange(2, dtype="<i4")})
     plain = json.loads(text)
-    assert plain["a"] == {"$": "tuple", "v": [1, {"$": "scalar", "dtype": "<f8", "v": 2.5}]}
+    assert plain["a"] == {
+        "$": "tuple",
+        "v": [1, {"$": "scalar", "dtype": "<f8", "v": 2.5}],
+    }
     assert base64.b64decode(plain["b"]["raw"]) == b"\0\0\0\0\1\0\0\0"
 
 
 def test_objects_and_what_is_not_hashed_as_text():
     for value in (
-        Msonable("a.B", {"x": [1, (2,), None]}), EnumMember("a.E", "UP", {"v": 1}),
-        Opaque("a.C", "<C>"), Symbol("Fe"), frozenset(), {1}, frozenset({2}), set(),
-    ):  # fmt: skip
+        Msonable("a.B", {"x": [1, (2,), None]}),
+        EnumMember("a.E", "UP", {"v": 1}),
+        Opaque("a.C", "<C>"),
+        Symbol("Fe"),
+        frozenset(),
+        {1},
+        frozenset({2}),
+        set(),
+    ):
         assert represent(value, 10**6) == repr(value)
     for value, text, name in (
         (Pairs((((1, 2), 3),)), "{(1, 2): 3}", "dict"),
@@ -290,7 +370,9 @@ def test_objects_and_what_is_not_hashed_as_text():
         (1, "1", "int"),
     ):
         assert (represent(value, 100), type_name(value)) == (text, name)
-    huge = decode(dumps({"a": 10**5000, "b": [10**5000], 10**5000: 1}))  # Python cannot print it
+    huge = decode(
+        dumps({"a": 10**5000, "b": [10**5000], 10**5000: 1})
+    )  # Python cannot print it
     assert "bits" in represent(huge, 10**4)
     assert "bits" in show(huge)
     assert "\\ud800" in represent({"a": "\ud800"}, 100)
@@ -302,7 +384,8 @@ def test_objects_and_what_is_not_hashed_as_text():
 
 
 @pytest.mark.parametrize(
-    "value", [list(range(2_000_000)), "x" * 10**8, dict.fromkeys(range(300000), "y" * 100)]
+    "value",
+    [list(range(2_000_000)), "x" * 10**8, dict.fromkeys(range(300000), "y" * 100)],
 )
 def test_text_takes_time_for_what_it_shows(value):
     started = time.process_time()

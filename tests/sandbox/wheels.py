@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def make_wheel(folder: Path, name: str, files: Mapping[str, str], *headers: str) -> Path:
+def make_wheel(
+    folder: Path, name: str, files: Mapping[str, str], *headers: str
+) -> Path:
     """A wheel with these files and lines of metadata, as any tool would make it."""
     info = f"{name}-1.0.dist-info"
     files = {
@@ -24,14 +26,18 @@ def make_wheel(folder: Path, name: str, files: Mapping[str, str], *headers: str)
     }
     lines = []
     for path, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        digest = base64.urlsafe_b64encode(
+            hashlib.sha256(text.encode()).digest()
+        ).decode()
         lines.append(f"{path},sha256={digest.rstrip('=')},{len(text.encode())}")
     folder.mkdir(parents=True, exist_ok=True)
     wheel = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, text in files.items():
             archive.writestr(path, text)
-        archive.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,"]) + "\n")
+        archive.writestr(
+            f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,"]) + "\n"
+        )
     return wheel
 
 

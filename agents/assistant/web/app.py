@@ -155,8 +155,12 @@ class Page:
             Route("/api/files/{turn}/{name:path}", self._file),
         ]
         handlers = {HTTPException: _refuse, UsageError: _refuse}
-        middleware = [Middleware(BaseHTTPMiddleware, dispatch=partial(guard, port, token))]
-        return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+        middleware = [
+            Middleware(BaseHTTPMiddleware, dispatch=partial(guard, port, token))
+        ]
+        return Starlette(
+            routes=routes, middleware=middleware, exception_handlers=handlers
+        )
 
     async def close(self) -> None:
         """Give up what is being worked on."""
@@ -166,14 +170,20 @@ class Page:
 
     async def _history(self, _: Request) -> Response:
         session, working = self.session, self.working
-        return JSONResponse({
-            "model": session.assistant.runtime.model.name,
-            "inputs": list(session.files),
-            "turns": [_rendered(answer, n) for n, answer in enumerate(session.turns)],
-            "working": working.question if working is not None and not working.ended else None,
-            "session": session.folder.name if session.folder is not None else None,
-            "sessions": await asyncio.to_thread(lambda: store.titles()[:TITLES]),
-        })  # fmt: skip
+        return JSONResponse(
+            {
+                "model": session.assistant.runtime.model.name,
+                "inputs": list(session.files),
+                "turns": [
+                    _rendered(answer, n) for n, answer in enumerate(session.turns)
+                ],
+                "working": working.question
+                if working is not None and not working.ended
+                else None,
+                "session": session.folder.name if session.folder is not None else None,
+                "sessions": await asyncio.to_thread(lambda: store.titles()[:TITLES]),
+            }
+        )
 
     async def _ask(self, request: Request) -> Response:
         asked = await _read(request, Asked)
@@ -198,7 +208,9 @@ class Page:
 
         def listen(event: Event) -> None:
             seconds = round(event.seconds, 1)
-            working.tell("step", {"text": event.text, "done": event.done, "seconds": seconds})
+            working.tell(
+                "step", {"text": event.text, "done": event.done, "seconds": seconds}
+            )
 
         session = self.session
         try:
@@ -240,13 +252,19 @@ class Page:
 
     async def _file(self, request: Request) -> Response:
         turns = enumerate(self.session.turns)
-        files = {(str(turn), file.name): file for turn, answer in turns for file in answer.files}
+        files = {
+            (str(turn), file.name): file
+            for turn, answer in turns
+            for file in answer.files
+        }
         found = files.get((request.path_params["turn"], request.path_params["name"]))
         if found is None:
             raise HTTPException(404, "there is no such file")
         # never a type that a browser would show: its content is hostile
         headers = {"Content-Disposition": "attachment"}
-        return Response(found.data, headers=headers, media_type="application/octet-stream")
+        return Response(
+            found.data, headers=headers, media_type="application/octet-stream"
+        )
 
 
 async def _page(request: Request) -> Response:
@@ -267,7 +285,11 @@ async def _read(request: Request, kind: type[Body]) -> Body:
 
 def _rendered(answer: Answer, turn: int) -> dict[str, object]:
     files = [{"name": file.name, "size": file.size} for file in answer.files]
-    shown = {"question": answer.question, "html": str(answer_html(answer)), "kind": answer.kind}
+    shown = {
+        "question": answer.question,
+        "html": str(answer_html(answer)),
+        "kind": answer.kind,
+    }
     return {**shown, "turn": turn, "files": files}
 
 
@@ -277,19 +299,29 @@ async def _refuse(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=404)
 
 
-async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens: bool) -> int:
+async def serve(
+    config: AssistantConfig, resume: str | None, *, port: int, opens: bool
+) -> int:
     """Serve conversations until Ctrl-C; for ``resume`` see `store.find_session`."""
     folder = store.find_session(resume)
-    with _listening(port) as listener, tempfile.TemporaryDirectory(prefix="matsmith-") as private:
+    with (
+        _listening(port) as listener,
+        tempfile.TemporaryDirectory(prefix="matsmith-") as private,
+    ):
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
         say = Console(stderr=True, soft_wrap=True, highlight=False)
         async with open_assistant(config, say=say.print) as assistant:
             page = Page(assistant.session(folder), Path(private) / "inputs")
             settings = uvicorn.Config(
-                page.app(port=port, token=token), log_level="warning", access_log=False,
-                lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=GRACE,
-            )  # fmt: skip
+                page.app(port=port, token=token),
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                server_header=False,
+                timeout_graceful_shutdown=GRACE,
+            )
             server = uvicorn.Server(settings)
             # `end` hears signals, and nobody raises them again.
             server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
@@ -302,8 +334,11 @@ async def serve(config: AssistantConfig, resume: str | None, *, port: int, opens
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, end)
             address = f"http://127.0.0.1:{port}/#{token}"
-            print(f"Open {address}\nOnly this machine can, and only with the part after '#'. "
-                  "Ctrl-C ends it.", flush=True)  # fmt: skip
+            print(
+                f"Open {address}\nOnly this machine can, and only with the part after '#'. "
+                "Ctrl-C ends it.",
+                flush=True,
+            )
             if opens:
                 redirect = store.private(Path(private) / "matsmith.html")
                 redirect.write_text(_REDIRECT.format(address=address), encoding="utf-8")

@@ -24,7 +24,9 @@ Target = Literal["published", "literal"]
 LAYER = 1e-3
 
 
-def act(action: str, crystal: Crystal, given: Mapping[str, Any], target: Target) -> Crystal:
+def act(
+    action: str, crystal: Crystal, given: Mapping[str, Any], target: Target
+) -> Crystal:
     """The structure after one of `ACTIONS` with its parameters, in one of the two readings."""
     species, at = list(crystal.species), crystal.positions
     match action:
@@ -36,19 +38,27 @@ def act(action: str, crystal: Crystal, given: Mapping[str, Any], target: Target)
             one, two = given["index1"], given["index2"]
             species[one], species[two] = species[two], species[one]
         case "remove":
-            return crystal.rows([row for row in range(len(species)) if row != given["index"]])
+            return crystal.rows(
+                [row for row in range(len(species)) if row != given["index"]]
+            )
         case "move":
             at[given["index"]] += given["vector"]
             return crystal.moved(at)
-        case "move_towards" | "insert_between":  # on the line between the listed positions
+        case (
+            "move_towards" | "insert_between"
+        ):  # on the line between the listed positions
             here, there = at[[given["index1"], given["index2"]]]
             length, distance = float(np.linalg.norm(there - here)), given["distance"]
             if action == "move_towards":
                 at[given["index1"]] += distance * ((there - here) / length)
                 return crystal.moved(at)
-            if target == "published" and given.get("ratio") is not None:  # was not rounded
+            if (
+                target == "published" and given.get("ratio") is not None
+            ):  # was not rounded
                 distance = given["ratio"] * length
-            return crystal.with_atom(given["symbol"], here + distance / length * (there - here))
+            return crystal.with_atom(
+                given["symbol"], here + distance / length * (there - here)
+            )
         case "delete_below":  # what "including itself" means is not what was done
             above = at[:, 2] - at[given["index"], 2]
             if given["inclusive"] and target == "literal":
@@ -62,13 +72,20 @@ def act(action: str, crystal: Crystal, given: Mapping[str, Any], target: Target)
             chosen = distances < given["radius"]
             chosen[index] = False
             around = vectors if target == "literal" else at - at[index]
-            turned = around @ rotation(np.array(given["axis"], dtype=float), given["angle"]).T
+            turned = (
+                around
+                @ rotation(np.array(given["axis"], dtype=float), given["angle"]).T
+            )
             at[chosen] = at[index] + turned[chosen]
             return crystal.moved(at)
-        case "super_cell":  # one whole copy after another; the last direction runs fastest
+        case (
+            "super_cell"
+        ):  # one whole copy after another; the last direction runs fastest
             counts = np.array(given["counts"])
             shifts = np.array(list(np.ndindex(*given["counts"])))
-            fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(-1, 3)
+            fractions = ((crystal.fractions[None] + shifts[:, None]) / counts).reshape(
+                -1, 3
+            )
             cell = (*(np.array(crystal.cell[:3]) * counts).tolist(), *crystal.cell[3:])
             return Crystal(cell, crystal.species * len(shifts), fractions)
         case unknown:
@@ -81,7 +98,9 @@ def rotation(axis: Array, degrees: float) -> Array:
     x, y, z = axis / np.linalg.norm(axis)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     angle = np.radians(degrees)
-    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
+    return np.asarray(
+        np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    )
 
 
 Wording = Literal["published", "own", "paraphrase"]
@@ -90,15 +109,22 @@ _SENTENCES: Mapping[str, Any] = data_of(__file__, "wording")
 FRAME = str(_SENTENCES["frame"])
 ACTIONS = tuple(_SENTENCES["own"])
 _NUMBER = r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-_KINDS = {"I": r"(\d+)", "D": _NUMBER, "E": "([A-Z][a-z]?)", "V": r"[\[(]([^\])]{1,100})[\])]",
-          "T": "(?:x|X|[*]|by|\N{MULTIPLICATION SIGN})"}  # fmt: skip
+_KINDS = {
+    "I": r"(\d+)",
+    "D": _NUMBER,
+    "E": "([A-Z][a-z]?)",
+    "V": r"[\[(]([^\])]{1,100})[\])]",
+    "T": "(?:x|X|[*]|by|\N{MULTIPLICATION SIGN})",
+}
 _PATTERNS = {
     action: (re.compile(re.sub(r"\b[IDEVT]\b", lambda m: _KINDS[m[0]], pattern)), names)
     for action, (pattern, *names) in _SENTENCES["read"].items()
 }
 
 
-def sentence(draw: random.Random, action: str, given: Mapping[str, Any], wording: Wording) -> str:
+def sentence(
+    draw: random.Random, action: str, given: Mapping[str, Any], wording: Wording
+) -> str:
     """An action in words, of several phrasings the one that is drawn."""
     choices = _SENTENCES[wording].get(action, _SENTENCES["own"][action])
     shown: dict[str, Any] = {}
@@ -120,7 +146,11 @@ def _vector(draw: random.Random, value: list[float], *, plain: bool) -> str:
         return str(list(value))
     width = draw.choice((0, 1))
     short = (f"{v:g}." if float(v).is_integer() else f"{v:g}" for v in value)
-    return "[" + " ".join(" " * width + s if not s.startswith("-") else s for s in short) + "]"
+    return (
+        "["
+        + " ".join(" " * width + s if not s.startswith("-") else s for s in short)
+        + "]"
+    )
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]] | None:
@@ -133,12 +163,16 @@ def parse(text: str) -> tuple[str, dict[str, Any]] | None:
         match = pattern.search(text)
         if match is None:
             continue
-        given = {n: _value(n, value) for n, value in zip(names, match.groups(), strict=True)}
+        given = {
+            n: _value(n, value) for n, value in zip(names, match.groups(), strict=True)
+        }
         if None in given.values():
             continue
         if action == "insert_between" and given.pop("from") == given["index2"]:
             given["index1"], given["index2"] = given["index2"], given["index1"]
-        return action, {"counts": list(given.values())} if action == "super_cell" else given
+        return action, {
+            "counts": list(given.values())
+        } if action == "super_cell" else given
     return None
 
 

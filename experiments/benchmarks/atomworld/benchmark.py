@@ -10,9 +10,24 @@ from typing import Any, Literal
 from agents.answer_formats import CODE, AnswerFormat, Block, File
 from agents.base import Question, Trajectory
 from agents.drawing import structure_svg
-from experiments.benchmarks.atomworld.actions import ACTIONS, FRAME, Target, Wording, act, parse
+from experiments.benchmarks.atomworld.actions import (
+    ACTIONS,
+    FRAME,
+    Target,
+    Wording,
+    act,
+    parse,
+)
 from experiments.benchmarks.atomworld.crystal import Crystal, read_cif
-from experiments.benchmarks.atomworld.family import CIF, DATA, POINTS, Asked, Family, ask, read
+from experiments.benchmarks.atomworld.family import (
+    CIF,
+    DATA,
+    POINTS,
+    Asked,
+    Family,
+    ask,
+    read,
+)
 from experiments.benchmarks.atomworld.generate import Item, generate
 from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, cached_file
@@ -47,7 +62,9 @@ class AtomWorldBenchmark:
     def __post_init__(self) -> None:
         for action in self.actions:
             if action not in ACTIONS:
-                raise ReleaseError(f"actions: no {action}; there are {', '.join(ACTIONS)}")
+                raise ReleaseError(
+                    f"actions: no {action}; there are {', '.join(ACTIONS)}"
+                )
 
     @property
     def scorer(self) -> StructureScorer:
@@ -62,22 +79,38 @@ class AtomWorldBenchmark:
                 return [self._asked(one) for one in read(self.family, self.path)]
             return [self._asked(one) for one in ask(self.family, self.seed, self.items)]
         if self.source == "published":
-            data = find(self.path, {"data"}, "CHECKOUT of AtomWorldBench, the authors' repository")
+            data = find(
+                self.path,
+                {"data"},
+                "CHECKOUT of AtomWorldBench, the authors' repository",
+            )
             folder = data / "data" / "simple"
             keys = {"problem_id", "action_prompt", "input", "output"}
             return [
-                self._sample(f"{action}-{row['problem_id']}", _published(action, row), "",
-                             row["input"])
+                self._sample(
+                    f"{action}-{row['problem_id']}",
+                    _published(action, row),
+                    "",
+                    row["input"],
+                )
                 for action in self.actions or ACTIONS
-                for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[: self.items]
-            ]  # fmt: skip
+                for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[
+                    : self.items
+                ]
+            ]
         made = generate(
-            seed=self.seed, items=self.items, actions=self.actions or ACTIONS,
-            wording=self.wording, unambiguous=self.unambiguous, sizes=self.sizes,
+            seed=self.seed,
+            items=self.items,
+            actions=self.actions or ACTIONS,
+            wording=self.wording,
+            unambiguous=self.unambiguous,
+            sizes=self.sizes,
             structures=self.structures,
-        )  # fmt: skip
+        )
         return [
-            self._sample(f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif())
+            self._sample(
+                f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif()
+            )
             for item in made
         ]
 
@@ -85,25 +118,36 @@ class AtomWorldBenchmark:
         points = asked.family == "pointworld"
         form = POINTS if points else CIF
         way = "direct" if points and self.arm == "file" else self.arm.partition("_")[0]
-        wanted = DATA[asked.family]["wanted"] + (", as text" * (way == "tool" and not points))
+        wanted = DATA[asked.family]["wanted"] + (
+            ", as text" * (way == "tool" and not points)
+        )
         parts = [asked.task, TEXTS["ways"][way].format(wanted=wanted)]
         if asked.file:
             beside = self.arm in {"tool", "file"}
-            holds = f"The file `{FILE}` holds it." if beside else f"<cif>\n{asked.file}</cif>"
+            holds = (
+                f"The file `{FILE}` holds it."
+                if beside
+                else f"<cif>\n{asked.file}</cif>"
+            )
             parts.insert(1, holds)
         return Sample(
-            self._question(asked.name, "\n\n".join(parts), asked.task, asked.file, form),
-            environment="live", labels=asked.labels,
+            self._question(
+                asked.name, "\n\n".join(parts), asked.task, asked.file, form
+            ),
+            environment="live",
+            labels=asked.labels,
             target={"rule": DATA[asked.family]["rule"], "given": asked.given},
             reference=asked.right,
-        )  # fmt: skip
+        )
 
     def _question(
         self, name: str, prompt: str, search: str, cif: str | None, form: AnswerFormat
     ) -> Question:
         if self.arm == "direct":
             return Question(name, prompt, search=search, answer=form)
-        mounts = {FILE: str(cached_file("atomworld", cif.encode(), ".cif"))} if cif else {}
+        mounts = (
+            {FILE: str(cached_file("atomworld", cif.encode(), ".cif"))} if cif else {}
+        )
         if self.arm == "file":
             form = form if form is POINTS else RESULT
             return Question(name, prompt, mounts=mounts, search=search, answer=form)
@@ -114,15 +158,22 @@ class AtomWorldBenchmark:
         inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
         way = self.arm.partition("_")[0]
         text = TEXTS["authors" if way == "direct" and not frame else way]
-        prompt = text.format(frame=frame, cif=cif, sentence=item.sentence, inline=inline).strip()
+        prompt = text.format(
+            frame=frame, cif=cif, sentence=item.sentence, inline=inline
+        ).strip()
         form = Block("cif", instructed=bool(frame))
-        target = {name: getattr(item, name).plain() for name in ("before", "literal", "published")}
+        target = {
+            name: getattr(item, name).plain()
+            for name in ("before", "literal", "published")
+        }
         return Sample(
             self._question(name, prompt, item.sentence, cif, form),
-            environment="live", target=target, cluster=item.structure,
+            environment="live",
+            target=target,
+            cluster=item.structure,
             labels=_labels(item) | ({} if frame else {"frame": "not stated"}),
             reference=Crystal.of(target[self.target]).to_cif(),
-        )  # fmt: skip
+        )
 
 
 def _published(action: str, row: Mapping[str, Any]) -> Item:
@@ -131,7 +182,9 @@ def _published(action: str, row: Mapping[str, Any]) -> Item:
         before, after = read_cif(row["input"]), read_cif(row["output"])
         literal = act(told[0], before, told[1], "literal") if told else after
     except (ValueError, IndexError) as error:  # of a row that is not there
-        raise ReleaseError(f"{TEXTS['files'][action]} {row['problem_id']}: {error}") from error
+        raise ReleaseError(
+            f"{TEXTS['files'][action]} {row['problem_id']}: {error}"
+        ) from error
     structure = str(row.get("mp_id", row["problem_id"]))
     return Item(action, structure, 0, before, {}, row["action_prompt"], literal, after)
 
@@ -141,10 +194,11 @@ def _labels(item: Item) -> dict[str, str]:
     sizes = ((8, "1-8"), (16, "9-16"), (32, "17-32"), (64, "33-64"))
     right = all(abs(angle - 90.0) < 1e-6 for angle in item.before.cell[3:])
     return {
-        "action": item.action, "structure": item.structure,
+        "action": item.action,
+        "structure": item.structure,
         "atoms": next((name for most, name in sizes if count <= most), "> 64"),
         "cell": "orthogonal" if right else "skewed",
-    }  # fmt: skip
+    }
 
 
 #: Seconds of processor time for one verification; the matcher needs 30 for 640 sites.
@@ -152,7 +206,13 @@ TIMEOUT = 120.0
 GRADER = "experiments.benchmarks.atomworld.grade"
 PART = "structure"
 SAME = 0.02  # Å; atoms that are nearer are in the same place
-UNREADABLE = {"OutputFormatError", "CIFParsingError", "TooLarge", "TooManySites", "TooExpensive"}
+UNREADABLE = {
+    "OutputFormatError",
+    "CIFParsingError",
+    "TooLarge",
+    "TooManySites",
+    "TooExpensive",
+}
 METRICS = read_metrics(__file__)
 TOO_EXPENSIVE: Mapping[str, Any] = {"passed": False, "error": "TooExpensive"}
 
@@ -167,20 +227,28 @@ class StructureScorer(Scorer):
     target: Target = "literal"
     metrics: Sequence[Metric] = METRICS["structure"]
     #: What a verification worker imports once.
-    warmup: str = "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
+    warmup: str = (
+        "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
+    )
 
     def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""
         return (PART,)
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         answer = await find_value(sample, trajectory, tools)
         reply = trajectory.answer
         if not isinstance(sample.question.answer, Block):
-            reply = f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
+            reply = (
+                f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
+            )
         said = await self._judged(sample.target, answer.value, reply, tools)
-        strict, published, echo = (said.get(rule) or {} for rule in ("strict", "published", "echo"))
+        strict, published, echo = (
+            said.get(rule) or {} for rule in ("strict", "published", "echo")
+        )
         error, rule = strict["error"] or "", sample.target.get("rule")
         sound = rule == "generated" and "erratum" not in sample.labels
         return Score(
@@ -217,7 +285,9 @@ class StructureScorer(Scorer):
             found = value if target["rule"] == "moved_points" else block
             said = await verdict(target["rule"], target["given"], found, reply)
             return said or {"strict": TOO_EXPENSIVE}
-        wanted, authors, before = (target[n] for n in (self.target, "published", "before"))
+        wanted, authors, before = (
+            target[n] for n in (self.target, "published", "before")
+        )
         strict = await verdict("strictly", wanted, block)
         published = strict and await verdict("as_published", authors, reply)
         echo = await verdict("echo", wanted, authors, before)
@@ -242,7 +312,11 @@ def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
     changes (target), and that are not where the target has them (answer). An answer is drawn from
     the plain data that the verification sandbox hands back: its text is never parsed here.
     """
-    known = {title: Crystal.of(plain) for title, plain in structures.items() if plain is not None}
+    known = {
+        title: Crystal.of(plain)
+        for title, plain in structures.items()
+        if plain is not None
+    }
     drawn = {}
     for title, one in known.items():
         other = known.get("before" if title == "target" else "target", one)

@@ -29,7 +29,8 @@ DECIMALS = 6  # of a CIF, and so of what a target can be told from
 _LENGTHS = ("_cell_length_a", "_cell_length_b", "_cell_length_c")
 _ANGLES = ("_cell_angle_alpha", "_cell_angle_beta", "_cell_angle_gamma")
 _CIF = Template(
-    Path(__file__).with_name("structure.cif.j2").read_text("utf-8"), keep_trailing_newline=True
+    Path(__file__).with_name("structure.cif.j2").read_text("utf-8"),
+    keep_trailing_newline=True,
 )
 
 
@@ -48,12 +49,19 @@ class Crystal:
     def of(cls, plain: Mapping[str, Any]) -> Crystal:
         """Of ``{cell, species, fractions}``."""
         fractions = np.array(plain["fractions"], dtype=float).reshape(-1, 3)
-        return cls(tuple(map(float, plain["cell"])), tuple(map(str, plain["species"])), fractions)
+        return cls(
+            tuple(map(float, plain["cell"])),
+            tuple(map(str, plain["species"])),
+            fractions,
+        )
 
     def plain(self) -> dict[str, Any]:
         """As a target travels: JSON-able."""
-        return {"cell": list(self.cell), "species": list(self.species),
-                "fractions": self.fractions.tolist()}  # fmt: skip
+        return {
+            "cell": list(self.cell),
+            "species": list(self.species),
+            "fractions": self.fractions.tolist(),
+        }
 
     @property
     def lattice(self) -> Any:
@@ -67,7 +75,9 @@ class Crystal:
 
     def moved(self, positions: Array) -> Crystal:
         """The same atoms at other Cartesian positions (Å), wrapped into the cell."""
-        return Crystal(self.cell, self.species, wrap(self.lattice.get_fractional_coords(positions)))
+        return Crystal(
+            self.cell, self.species, wrap(self.lattice.get_fractional_coords(positions))
+        )
 
     def with_atom(self, symbol: str, position: Array) -> Crystal:
         """One more atom, in the last row."""
@@ -93,7 +103,9 @@ class Crystal:
         found, *_ = self.lattice.get_points_in_sphere(
             [self.fractions[other]], here, within, zip_results=False
         )
-        return np.asarray(self.lattice.get_cartesian_coords(np.reshape(found, (-1, 3))) - here)
+        return np.asarray(
+            self.lattice.get_cartesian_coords(np.reshape(found, (-1, 3))) - here
+        )
 
     def apart(self, vectors: Array) -> float:
         """Largest distance (Å) between places modulo the cell; 0 for images of one place."""
@@ -109,14 +121,21 @@ class Crystal:
         if np.abs(np.array(self.cell) - other.cell).max() > 0.1:
             return []
         alike = np.array(self.species)[:, None] == np.array(other.species)
-        near = other.lattice.get_all_distances(self.fractions, other.fractions) <= within
+        near = (
+            other.lattice.get_all_distances(self.fractions, other.fractions) <= within
+        )
         return [int(row) for row in np.flatnonzero(~(alike & near).any(axis=1))]
 
     def to_cif(self, decimals: int = DECIMALS) -> str:
         """P1, with rows as listed and fractions in [0, 1)."""
         cell = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
         fractions, number = wrap(self.fractions, decimals), f"{{:.{decimals}f}}"
-        shown = {"cell": cell, "species": self.species, "fractions": fractions, "number": number}
+        shown = {
+            "cell": cell,
+            "species": self.species,
+            "fractions": fractions,
+            "number": number,
+        }
         return str(_CIF.render(shown))
 
 
@@ -131,8 +150,12 @@ def read_cif(text: str) -> Crystal:
     try:
         block = next(iter(CifFile.from_str(text).data.values()))
         cell = tuple(float(block[tag]) for tag in (*_LENGTHS, *_ANGLES))
-        fractions = [[float(x) for x in block[f"_atom_site_fract_{axis}"]] for axis in "xyz"]
-        species = re.findall(r"(?m)^[A-Z][a-z]?", "\n".join(block["_atom_site_type_symbol"]))
+        fractions = [
+            [float(x) for x in block[f"_atom_site_fract_{axis}"]] for axis in "xyz"
+        ]
+        species = re.findall(
+            r"(?m)^[A-Z][a-z]?", "\n".join(block["_atom_site_type_symbol"])
+        )
         sites = np.array(fractions).T.reshape(len(species), 3)
     except (KeyError, ValueError, TypeError, StopIteration) as error:
         raise ValueError(f"the CIF has no readable cell or sites ({error!r})") from None
@@ -162,7 +185,9 @@ def _prototypes() -> Iterator[Prototype]:
     known = data_of(__file__, "prototypes")
     for name, told in known["prototypes"].items():
         points = _points(known["centring"][told.get("centring", "none")])
-        sites = tuple((points[:, None] + _points(kind)).reshape(-1, 3) for kind in told["sites"])
+        sites = tuple(
+            (points[:, None] + _points(kind)).reshape(-1, 3) for kind in told["sites"]
+        )
         yield Prototype(name, tuple(map(float, told["cell"])), sites)
 
 
@@ -176,7 +201,9 @@ PROTOTYPES = tuple(_prototypes())
 def read_structures(folder: Path) -> dict[str, Crystal]:
     """The structures of a user's folder by file name, in P1: any format that pymatgen reads."""
     found = {}
-    for file in sorted(path for path in folder.expanduser().glob("*") if path.is_file()):
+    for file in sorted(
+        path for path in folder.expanduser().glob("*") if path.is_file()
+    ):
         try:
             read: Any = Structure.from_file(str(file))
             symbols = tuple(site.specie.symbol for site in read)

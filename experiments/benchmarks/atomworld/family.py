@@ -57,25 +57,36 @@ class Asked:
 def ask(family: Family, seed: int, items: int) -> list[Asked]:
     """Generated questions; ``items`` of each action of PointWorld, ``items`` of every other."""
     if family == "pointworld":
-        return [_points(seed, action, n) for action in DATA[family]["actions"]
-                for n in range(items)]  # fmt: skip
-    make = {"cif_repair": _broken, "cif_gen": _prototype, "structprop": _property}[family]
+        return [
+            _points(seed, action, n)
+            for action in DATA[family]["actions"]
+            for n in range(items)
+        ]
+    make = {"cif_repair": _broken, "cif_gen": _prototype, "structprop": _property}[
+        family
+    ]
     return [make(seed, number) for number in range(items)]
 
 
 def read(family: Family, path: str | None) -> list[Asked]:
     """Questions from a file of JSON lines."""
     if family not in _KEYS:
-        raise ReleaseError(f"family={family}: has generated questions only (source=generated)")
+        raise ReleaseError(
+            f"family={family}: has generated questions only (source=generated)"
+        )
     if path is None:
         raise ReleaseError("source=published needs path=FILE of the questions")
     rows = entries(Path(path).expanduser(), _KEYS[family])
     rebuilt = _published_repair if family == "cif_repair" else _published_generation
     try:
-        return [rebuilt(str(row.get("id", f"repair-{number:03d}")), row)
-                for number, row in enumerate(rows)]  # fmt: skip
+        return [
+            rebuilt(str(row.get("id", f"repair-{number:03d}")), row)
+            for number, row in enumerate(rows)
+        ]
     except (KeyError, TypeError, ValueError) as error:
-        raise ReleaseError(f"{path}: is not a file of {family} questions ({error})") from error
+        raise ReleaseError(
+            f"{path}: is not a file of {family} questions ({error})"
+        ) from error
 
 
 # PointWorld
@@ -83,24 +94,40 @@ def read(family: Family, path: str | None) -> list[Asked]:
 
 def _points(seed: int, action: str, number: int) -> Asked:
     draw = random.Random(f"{seed}:pointworld:{action}:{number}")  # noqa: S311 -- no secret
-    before = np.array([[round(draw.uniform(-10, 10), 2) for _ in "xyz"] for _ in range(2)])
+    before = np.array(
+        [[round(draw.uniform(-10, 10), 2) for _ in "xyz"] for _ in range(2)]
+    )
     one = draw.randrange(2)
     way = before[1 - one] - before[one]
     length = float(np.linalg.norm(way))
     drawn = np.array([draw.gauss(0, 1) for _ in "xyz"])
     given: dict[str, Any] = {
-        "one": one, "two": 1 - one, "axis": list(draw.choice(AXES)),
+        "one": one,
+        "two": 1 - one,
+        "axis": list(draw.choice(AXES)),
         "angle": round(draw.uniform(15, 180), 2),
-        "vector": np.round(drawn / np.linalg.norm(drawn) * draw.uniform(0.5, 5), 2).tolist(),
-        "distance": round(draw.uniform(0.1, 0.9) * length if action == "insert_between"
-                          else draw.uniform(0.5, 5), 2),
-    }  # fmt: skip
+        "vector": np.round(
+            drawn / np.linalg.norm(drawn) * draw.uniform(0.5, 5), 2
+        ).tolist(),
+        "distance": round(
+            draw.uniform(0.1, 0.9) * length
+            if action == "insert_between"
+            else draw.uniform(0.5, 5),
+            2,
+        ),
+    }
     points, after = before.tolist(), moved(action, before, given, way / length).tolist()
     task = DATA["pointworld"]["task"].format(
         before=points, action=DATA["pointworld"]["actions"][action].format(**given)
     )
-    return Asked("pointworld", f"{action}-{number:03d}", task,
-                 {"before": points, "after": after}, {"action": action}, right=after)  # fmt: skip
+    return Asked(
+        "pointworld",
+        f"{action}-{number:03d}",
+        task,
+        {"before": points, "after": after},
+        {"action": action},
+        right=after,
+    )
 
 
 def moved(action: str, before: Array, given: Mapping[str, Any], way: Array) -> Array:
@@ -138,7 +165,9 @@ def _broken(seed: int, number: int) -> Asked:
     draw = random.Random(f"{seed}:repair:{number}")  # noqa: S311 -- no secret
     original = structure(draw, 0).to_cif()
     corruption = CORRUPTIONS[number % len(CORRUPTIONS)]
-    return _repair(original, *corrupted(original, corruption), corruption, f"repair-{number:03d}")
+    return _repair(
+        original, *corrupted(original, corruption), corruption, f"repair-{number:03d}"
+    )
 
 
 def _published_repair(name: str, row: Mapping[str, Any]) -> Asked:
@@ -146,7 +175,9 @@ def _published_repair(name: str, row: Mapping[str, Any]) -> Asked:
     return _repair(row["original"], row["corrupted"], row["removed_value"], about, name)
 
 
-def _repair(original: str, broken: str, removed: str | None, about: str, name: str) -> Asked:
+def _repair(
+    original: str, broken: str, removed: str | None, about: str, name: str
+) -> Asked:
     given = {"original": original, "corrupted": broken, "removed": removed}
     labels = {"kind": about.partition(" ")[0], "corruption": about}
     task = DATA["cif_repair"]["task"]
@@ -166,12 +197,19 @@ def _prototype(seed: int, number: int) -> Asked:
     target = Crystal((a, a, c, *made.cell[3:]), made.species, made.fractions).plain()
     counts = np.array([len(kind) for kind in prototype.sites])
     shares = zip(symbols, counts // np.gcd.reduce(counts), strict=True)
-    formula = "".join(f"{symbol}{share if share > 1 else ''}" for symbol, share in shares)
+    formula = "".join(
+        f"{symbol}{share if share > 1 else ''}" for symbol, share in shares
+    )
     known = DATA["cif_gen"]
-    said = (f"lattice constant a: {a} angstrom", f"c: {c} angstrom" if a != c else "",
-            known["hints"].get(prototype.name))  # fmt: skip
+    said = (
+        f"lattice constant a: {a} angstrom",
+        f"c: {c} angstrom" if a != c else "",
+        known["hints"].get(prototype.name),
+    )
     constants = "; ".join(filter(None, said))
-    task = known["task"].format(formula=formula, prototype=prototype.name, constants=constants)
+    task = known["task"].format(
+        formula=formula, prototype=prototype.name, constants=constants
+    )
     return _cif_of(f"gen-{number:03d}", task, target, {"kind": prototype.name})
 
 
@@ -195,12 +233,20 @@ def _published_generation(name: str, row: Mapping[str, Any]) -> Asked:
 def _property(seed: int, number: int) -> Asked:
     draw = random.Random(f"{seed}:property:{number}")  # noqa: S311 -- no secret
     one, two = draw.sample(DATA["structprop"]["metals"], 2)
-    fractions = next(p for p in PROTOTYPES if p.name == "fcc").crystal((one,), 2.0).fractions
+    fractions = (
+        next(p for p in PROTOTYPES if p.name == "fcc").crystal((one,), 2.0).fractions
+    )
     edge = round(draw.uniform(3.7, 4.2), 4)
     kinds = draw.choice([(one,) * 4, (two, one, one, one), (one, one, two, two)])
     before = Crystal((edge, edge, edge, 90.0, 90.0, 90.0), kinds, fractions)
     trend = ("increase", "decrease")[number % 2]
     given = {"before": before.plain(), "trend": trend}
     task = DATA["structprop"]["task"].format(trend=trend)
-    return Asked("structprop", f"property-{number:03d}", task, given, {"kind": trend},
-                 file=before.to_cif())  # fmt: skip
+    return Asked(
+        "structprop",
+        f"property-{number:03d}",
+        task,
+        given,
+        {"kind": trend},
+        file=before.to_cif(),
+    )

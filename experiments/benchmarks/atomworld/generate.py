@@ -58,9 +58,15 @@ class Item:
 
 
 def generate(
-    *, seed: int, items: int, actions: Sequence[str] = ACTIONS, wording: Wording = "own",
-    unambiguous: bool = True, sizes: Sequence[int] = (8, 16, 32), structures: str | None = None,
-) -> list[Item]:  # fmt: skip
+    *,
+    seed: int,
+    items: int,
+    actions: Sequence[str] = ACTIONS,
+    wording: Wording = "own",
+    unambiguous: bool = True,
+    sizes: Sequence[int] = (8, 16, 32),
+    structures: str | None = None,
+) -> list[Item]:
     """Make ``items`` questions for each action.
 
     ``unambiguous`` ones have one answer whichever image of an atom is taken (see `unique`);
@@ -73,21 +79,35 @@ def generate(
         for attempt in range(1 if own else STRUCTURES):
             draw = random.Random(f"{seed}:structure:{number}:{attempt}")  # noqa: S311 -- no secret
             name, size = f"s{number}", sizes[number % len(sizes)] if sizes else 0
-            name, crystal = own[number % len(own)] if own else (name, structure(draw, size))
+            name, crystal = (
+                own[number % len(own)] if own else (name, structure(draw, size))
+            )
             found = []
-            for action in ACTIONS:  # of all: which are asked for does not change the structure
+            for (
+                action
+            ) in ACTIONS:  # of all: which are asked for does not change the structure
                 draw = random.Random(f"{seed}:{action}:{number}:{wording}")  # noqa: S311
                 tried = (_parameters(draw, action, crystal) for _ in range(TRIES))
-                fit = (given for given in tried if given is not None
-                       and (not unambiguous or unique(action, crystal, given)))  # fmt: skip
+                fit = (
+                    given
+                    for given in tried
+                    if given is not None
+                    and (not unambiguous or unique(action, crystal, given))
+                )
                 if (given := next(fit, None)) is None:
                     continue
                 found.append(
-                    Item(action, name, number, crystal, given,
-                         sentence(draw, action, given, wording),
-                         act(action, crystal, given, "literal"),
-                         act(action, crystal, given, "published"))
-                )  # fmt: skip
+                    Item(
+                        action,
+                        name,
+                        number,
+                        crystal,
+                        given,
+                        sentence(draw, action, given, wording),
+                        act(action, crystal, given, "literal"),
+                        act(action, crystal, given, "published"),
+                    )
+                )
             if len(found) == len(ACTIONS):
                 break
         if not own and len(found) < len(ACTIONS):
@@ -103,7 +123,9 @@ def structure(draw: random.Random, size: int) -> Crystal:
     crystal = prototype.crystal(symbols, draw.uniform(2.0, 2.9))
     # Four atoms of two species at least: else some actions cannot be done.
     while len(crystal.species) < max(4, size):
-        shortest = 2 - int(np.argmin(np.round(crystal.cell[2::-1], 6)))  # of equals the last
+        shortest = 2 - int(
+            np.argmin(np.round(crystal.cell[2::-1], 6))
+        )  # of equals the last
         counts = [2 if axis == shortest else 1 for axis in range(3)]
         crystal = act("super_cell", crystal, {"counts": counts}, "literal")
     if len(set(crystal.species)) == 1:
@@ -111,11 +133,15 @@ def structure(draw: random.Random, size: int) -> Crystal:
         crystal = act("change", crystal, given, "literal")
     lengths = [length * (1 + draw.uniform(-0.03, 0.03)) for length in crystal.cell[:3]]
     skewed = draw.random() < 0.5
-    angles = [angle + (draw.uniform(-12, 12) if skewed else 0.0) for angle in crystal.cell[3:]]
+    angles = [
+        angle + (draw.uniform(-12, 12) if skewed else 0.0) for angle in crystal.cell[3:]
+    ]
     cell = tuple(round(value, DECIMALS) for value in (*lengths, *angles))
     strained = Crystal(cell, crystal.species, crystal.fractions)
     while True:
-        noise = np.array([[draw.gauss(0, 0.03 / 3**0.5) for _ in "xyz"] for _ in crystal.species])
+        noise = np.array(
+            [[draw.gauss(0, 0.03 / 3**0.5) for _ in "xyz"] for _ in crystal.species]
+        )
         moved = strained.moved(strained.positions + noise)
         if cuts(moved):
             return Crystal(moved.cell, moved.species, wrap(moved.fractions, DECIMALS))
@@ -163,7 +189,9 @@ def unique(action: str, crystal: Crystal, given: Mapping[str, Any]) -> bool:
     return True
 
 
-def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str, Any] | None:
+def _parameters(
+    draw: random.Random, action: str, crystal: Crystal
+) -> dict[str, Any] | None:
     """Parameters of an action, rounded as the sentence gives them; ``None``: try again."""
     count = len(crystal.species)
     index = draw.randrange(count)
@@ -172,7 +200,9 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
         at = crystal.lattice.get_cartesian_coords([draw.random() for _ in "xyz"])
         return {"symbol": draw.choice(COMMON), "vector": np.round(at, 4).tolist()}
     if action == "change":
-        other = draw.choice([symbol for symbol in COMMON if symbol != crystal.species[index]])
+        other = draw.choice(
+            [symbol for symbol in COMMON if symbol != crystal.species[index]]
+        )
         return {"index": index, "symbol": other}
     if action == "remove":
         return {"index": index} if others else None
@@ -183,7 +213,11 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
         return {"counts": counts} if 2 <= np.prod(counts) <= 8 else None
     if action == "delete_below":
         rows = cuts(crystal)
-        return {"index": draw.choice(rows), "inclusive": draw.random() < 0.5} if rows else None
+        return (
+            {"index": draw.choice(rows), "inclusive": draw.random() < 0.5}
+            if rows
+            else None
+        )
     if not others:
         return None
     if action == "rotate_around":
@@ -192,7 +226,12 @@ def _parameters(draw: random.Random, action: str, crystal: Crystal) -> dict[str,
         if (np.abs(near - radius) < 0.01).any():
             return None
         angle = round(draw.uniform(45.0, 315.0), 4)
-        return {"radius": radius, "index": index, "angle": angle, "axis": list(draw.choice(AXES))}
+        return {
+            "radius": radius,
+            "index": index,
+            "angle": angle,
+            "axis": list(draw.choice(AXES)),
+        }
     other = draw.choice(others)
     length = float(np.linalg.norm(crystal.positions[other] - crystal.positions[index]))
     pair = {"index1": index, "index2": other}

@@ -53,7 +53,10 @@ def structure(text: str) -> Structure:
             found = parser.parse_structures(primitive=False, check_occu=False)[0]
         except Exception:  # noqa: BLE001 -- whatever a hostile file makes of the parser
             raise WrongError("CIFParsingError") from None
-    if not np.isfinite(found.lattice.matrix).all() or not np.isfinite(found.frac_coords).all():
+    if (
+        not np.isfinite(found.lattice.matrix).all()
+        or not np.isfinite(found.frac_coords).all()
+    ):
         raise WrongError("InvalidCell")
     return found
 
@@ -83,7 +86,9 @@ def operations(text: str) -> int:
     listed = sum(line.count(",") // 2 for line in lines)
     if listed:
         return listed
-    group = r"(?im)^_(?:symmetry|space_group)\w*(?:H-M|Hall|IT_number|Int_Tables)\S*[ \t]+"
+    group = (
+        r"(?im)^_(?:symmetry|space_group)\w*(?:H-M|Hall|IT_number|Int_Tables)\S*[ \t]+"
+    )
     named = re.findall(group + r"(\S[^\n]{0,40})", text)
     plain = {re.sub(r"[\s'\"_]", "", name).upper() for name in named}
     return 1 if plain <= {"P1", "1", "?", "."} else MOST_OPERATIONS
@@ -91,11 +96,16 @@ def operations(text: str) -> int:
 
 def published(target: Structure, found: Structure) -> dict[str, Any]:
     """The authors' rule; ``rms`` and ``max_dist`` in units of (V/N)^(1/3), and in Å."""
-    if len(found) != len(target) or found.composition.as_dict() != target.composition.as_dict():
+    if (
+        len(found) != len(target)
+        or found.composition.as_dict() != target.composition.as_dict()
+    ):
         raise WrongError("AtomCountMismatch")
     matcher = StructureMatcher(primitive_cell=False, stol=0.5)
     # Of the two only `fit` bounds the largest distance, of the first match that it meets.
-    distances = matcher.get_rms_dist(target, found) if matcher.fit(target, found) else None
+    distances = (
+        matcher.get_rms_dist(target, found) if matcher.fit(target, found) else None
+    )
     if distances is None:
         raise WrongError("StructureMismatch")
     rms, most = map(float, distances)
@@ -144,7 +154,9 @@ def drawing(text: str) -> dict[str, Any] | None:
 
 def target_structure(plain: dict[str, Any]) -> Structure:
     """Of ``{cell, species, fractions}``."""
-    return Structure(Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"])
+    return Structure(
+        Lattice.from_parameters(*plain["cell"]), plain["species"], plain["fractions"]
+    )
 
 
 def strictly(wanted: dict[str, Any], block: str | None) -> dict[str, Any]:
@@ -161,7 +173,9 @@ def pictured(block: str | None, rule: Any) -> dict[str, Any]:
 def as_published(wanted: dict[str, Any], reply: str) -> dict[str, Any]:
     """Judge everything that the model said by the authors' rule."""
     target = target_structure(wanted)
-    return judged(reply, lambda text: published(target, structure(published_block(text))))
+    return judged(
+        reply, lambda text: published(target, structure(published_block(text)))
+    )
 
 
 def echo(
@@ -169,7 +183,10 @@ def echo(
 ) -> dict[str, Any]:
     """Judge the unchanged input by both rules."""
     unchanged = target_structure(before)
-    strict_target, published_target = target_structure(wanted), target_structure(by_authors)
+    strict_target, published_target = (
+        target_structure(wanted),
+        target_structure(by_authors),
+    )
     return {
         "strict": judged("", lambda _: strict(strict_target, unchanged)),
         "published": judged("", lambda _: published(published_target, unchanged)),
@@ -201,7 +218,9 @@ def moved_points(given: dict[str, Any], value: Any, _reply: str) -> dict[str, An
 
     def off(points: Any) -> dict[str, Any]:
         target = np.array(given["after"])
-        away = np.linalg.norm(target[:, None] - _points(points, len(target))[None], axis=2)
+        away = np.linalg.norm(
+            target[:, None] - _points(points, len(target))[None], axis=2
+        )
         return {"worst": float(away[linear_sum_assignment(away)].max())}
 
     def both(points: Any) -> dict[str, Any]:
@@ -219,7 +238,11 @@ def _points(value: Any, count: int) -> Any:
     except ValueError:  # arrays of several shapes
         raise WrongError("InvalidShape") from None
     plain = (isinstance(x, number) and not isinstance(x, bool) for x in points.flat)
-    if points.shape != (count, 3) or not all(plain) or not all(abs(x) < 1e9 for x in points.flat):
+    if (
+        points.shape != (count, 3)
+        or not all(plain)
+        or not all(abs(x) < 1e9 for x in points.flat)
+    ):
         raise WrongError("InvalidShape")
     return points.astype(float)
 
@@ -233,7 +256,9 @@ def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, 
 
     return {
         "strict": judged(block, lambda text: strict(original, filled(text))),
-        "published": judged(reply, lambda said: published(original, filled(published_block(said)))),
+        "published": judged(
+            reply, lambda said: published(original, filled(published_block(said)))
+        ),
         "echo": {
             "strict": judged(broken, lambda text: strict(original, filled(text))),
             "published": judged(broken, lambda text: published(original, filled(text))),
@@ -245,7 +270,9 @@ def generated(given: dict[str, Any], block: str | None, reply: str) -> dict[str,
     """CIF-Gen. The authors' matcher scales cells and builds supercells; the strict one does not."""
     target = target_structure(given["target"])
     loose = StructureMatcher(primitive_cell=True, attempt_supercell=True, stol=0.5)
-    exact = StructureMatcher(primitive_cell=True, scale=False, ltol=0.01, stol=0.05, angle_tol=0.5)
+    exact = StructureMatcher(
+        primitive_cell=True, scale=False, ltol=0.01, stol=0.05, angle_tol=0.5
+    )
 
     def fits(text: str, matcher: StructureMatcher) -> dict[str, Any]:
         found = structure(text)
@@ -320,7 +347,9 @@ def bulk_modulus(found: Structure) -> float | None:
         lowest = int(np.argmin(energies))
         if 2 <= lowest <= 6:
             try:
-                _, _, modulus = EquationOfState(volumes, energies, eos="birchmurnaghan").fit()
+                _, _, modulus = EquationOfState(
+                    volumes, energies, eos="birchmurnaghan"
+                ).fit()
             except (ValueError, RuntimeError):
                 return None
             gpa = float(modulus) * 160.2176634  # of eV/Å^3

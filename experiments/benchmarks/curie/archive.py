@@ -16,7 +16,14 @@ from typing import Any, Literal
 
 from agents.base import Image
 from experiments.benchmarks.curie.marks import sides
-from experiments.benchmarks.release import Folder, ReleaseError, content, find, listed, picture
+from experiments.benchmarks.release import (
+    Folder,
+    ReleaseError,
+    content,
+    find,
+    listed,
+    picture,
+)
 from matsmith.core.configuration import data_of
 
 #: How an answer is read: JSON, code, a FASTA sequence, a box in degrees, or text as it is.
@@ -45,11 +52,20 @@ _DATA: Mapping[str, Any] = data_of(__file__, "tasks")
 
 def tasks(variant: Variant = "all") -> tuple[Task, ...]:
     """The ten tasks, with property values in a variant."""
-    found, more = tuple(Task(**entry) for entry in _DATA["tasks"]), _DATA["variants"][variant]
+    found, more = (
+        tuple(Task(**entry) for entry in _DATA["tasks"]),
+        _DATA["variants"][variant],
+    )
     return tuple(
-        replace(task, ask=task.ask + more["ask"], prompt_file=task.prompt_file + more["file"])
-        if task.name == "mpv" else task for task in found
-    )  # fmt: skip
+        replace(
+            task,
+            ask=task.ask + more["ask"],
+            prompt_file=task.prompt_file + more["file"],
+        )
+        if task.name == "mpv"
+        else task
+        for task in found
+    )
 
 
 TASKS = tasks()
@@ -62,7 +78,8 @@ _DOMAINS = {"dft", "pdb", "mpve", "biogr", "geo"}
 _OTHER_NAMES = {"qecc_65": "qecc_85"}
 #: A call in the source of a program; programs are no valid Python in places, so no syntax tree.
 _CALL = re.compile(
-    r"""(\w+)\s*\.\s*parse_raw\(\s*[rRuU]*('''|\"\"\"|'|")(.*?)\2\s*,?\s*\)""", re.DOTALL
+    r"""(\w+)\s*\.\s*parse_raw\(\s*[rRuU]*('''|\"\"\"|'|")(.*?)\2\s*,?\s*\)""",
+    re.DOTALL,
 )
 
 
@@ -84,7 +101,9 @@ def gold_of(task: Task, record: Any, variant: Variant = "all") -> Any:
     if task.name == "mpv":
         listed = record if isinstance(record, list) else []
         entries = [e for e in listed if isinstance(e, Mapping) and _wanted(e, variant)]
-        return [{k: v for k, v in e.items() if k not in _MPV_EXTRA} for e in entries] or None
+        return [
+            {k: v for k, v in e.items() if k not in _MPV_EXTRA} for e in entries
+        ] or None
     if not isinstance(record, Mapping):
         return record or None
     if task.classes:
@@ -114,8 +133,11 @@ def parsed(code: str, name: str) -> list[dict[str, Any]]:
     most that hold a backslash are JSON before Python resolves it. One that cannot be read is
     left out.
     """
-    read = (_entry(quote, text) for kind, quote, text in _CALL.findall(code)
-            if kind.startswith(name))  # fmt: skip
+    read = (
+        _entry(quote, text)
+        for kind, quote, text in _CALL.findall(code)
+        if kind.startswith(name)
+    )
     return [_known(each) for each in read if each]
 
 
@@ -128,7 +150,9 @@ def _known(entry: dict[str, Any]) -> dict[str, Any]:
 def _entry(quote: str, text: str) -> dict[str, Any]:
     for reading in (str, lambda text: str(ast.literal_eval(f"{quote}{text}{quote}"))):
         try:
-            value = json.loads(reading(text), strict=False, parse_constant=lambda _: None)
+            value = json.loads(
+                reading(text), strict=False, parse_constant=lambda _: None
+            )
         except (ValueError, SyntaxError, RecursionError):
             continue
         return value if isinstance(value, dict) else {}
@@ -141,19 +165,31 @@ def read_archive(path: str | Path | None, domain: str) -> Iterator[Paper]:
     A record that cannot be read is there with the reason; the others are not touched by it.
     """
     zipped = Path(path or "").expanduser() / "data" / "data.zip"
-    data = find(zipped if zipped.is_file() else path, _DOMAINS, "CHECKOUT (or the data.zip in it)")
+    data = find(
+        zipped if zipped.is_file() else path,
+        _DOMAINS,
+        "CHECKOUT (or the data.zip in it)",
+    )
     levels = data / "difficulty_levels.json"
     difficulty = content(levels) if levels.exists() else {}
-    names = [name for name in (domain, _OTHER_NAMES.get(domain, domain)) if (data / name).exists()]
+    names = [
+        name
+        for name in (domain, _OTHER_NAMES.get(domain, domain))
+        if (data / name).exists()
+    ]
     if not names:
-        raise ReleaseError(f"{data} has no folder {domain}; path= must name CURIE's data")
+        raise ReleaseError(
+            f"{data} has no folder {domain}; path= must name CURIE's data"
+        )
     known = difficulty.get(names[0], difficulty.get(domain, {}))
     for truth in listed(data / names[0] / "ground_truth"):
         if truth.name.endswith(".json"):
             yield _paper(domain, data / names[0], truth, known)
 
 
-def _paper(domain: str, folder: Folder, truth: Folder, known: Mapping[str, str]) -> Paper:
+def _paper(
+    domain: str, folder: Folder, truth: Folder, known: Mapping[str, str]
+) -> Paper:
     name = truth.name.removesuffix(".json")
     missing, record, text = None, None, ""
     try:
@@ -166,7 +202,15 @@ def _paper(domain: str, folder: Folder, truth: Folder, known: Mapping[str, str])
     image = folder / "inputs" / f"{name}.png"
     shown = picture(image) if domain == "biogr" and image.exists() else None
     level = str(known.get(name, "")).lower()
-    return Paper(name, domain, text, record, shown, {"difficulty": level} if level else {}, missing)
+    return Paper(
+        name,
+        domain,
+        text,
+        record,
+        shown,
+        {"difficulty": level} if level else {},
+        missing,
+    )
 
 
 def published_prompt(path: str | None, name: str) -> str | None:

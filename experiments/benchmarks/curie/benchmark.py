@@ -47,9 +47,16 @@ class CurieBenchmark:
     def __post_init__(self) -> None:
         for task in self.tasks:
             if task not in archive.NAMES:
-                raise ReleaseError(f"tasks={task}: choose of {', '.join(archive.NAMES)}")
-        if self.prompts == "published" and (self.source, self.arm) != ("published", "direct"):
-            raise ReleaseError("prompts=published belongs to source=published arm=direct")
+                raise ReleaseError(
+                    f"tasks={task}: choose of {', '.join(archive.NAMES)}"
+                )
+        if self.prompts == "published" and (self.source, self.arm) != (
+            "published",
+            "direct",
+        ):
+            raise ReleaseError(
+                "prompts=published belongs to source=published arm=direct"
+            )
 
     @property
     def scorer(self) -> CurieScorer:
@@ -59,13 +66,22 @@ class CurieBenchmark:
     def load(self) -> list[Sample]:
         """All questions, paper by paper over the tasks, so that a limit covers every task."""
         wanted = [
-            task for task in archive.tasks(self.mpv) if not self.tasks or task.name in self.tasks
+            task
+            for task in archive.tasks(self.mpv)
+            if not self.tasks or task.name in self.tasks
         ]
         path = archive.SAMPLES if self.source == "samples" else self.path
-        papers = {domain: list(archive.read_archive(path, domain))
-                  for domain in dict.fromkeys(task.domain for task in wanted)}  # fmt: skip
+        papers = {
+            domain: list(archive.read_archive(path, domain))
+            for domain in dict.fromkeys(task.domain for task in wanted)
+        }
         queues = [[(task, paper) for paper in papers[task.domain]] for task in wanted]
-        return [self._sample(*pair) for pairs in zip_longest(*queues) for pair in pairs if pair]
+        return [
+            self._sample(*pair)
+            for pairs in zip_longest(*queues)
+            for pair in pairs
+            if pair
+        ]
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
         right = archive.gold_of(task, paper.record, self.mpv)
@@ -75,36 +91,60 @@ class CurieBenchmark:
             environment="live",
             labels={"task": task.name, **paper.labels},
             target={
-                "task": task.name, "form": task.form, "listed": task.listed, "gold": right,
-                "clean": clean, "record": archive.without_origin(paper.record), "ask": task.ask,
+                "task": task.name,
+                "form": task.form,
+                "listed": task.listed,
+                "gold": right,
+                "clean": clean,
+                "record": archive.without_origin(paper.record),
+                "ask": task.ask,
                 "eval": archive.published_prompt(self.path, task.eval_file),
             },
             cluster=f"{paper.domain}/{paper.id}",
-            unavailable=paper.missing or (None if right is not None else
-                                          f"{paper.id}: its record has no gold for {task.name}"),
+            unavailable=paper.missing
+            or (
+                None
+                if right is not None
+                else f"{paper.id}: its record has no gold for {task.name}"
+            ),
             reference=f">gold\n{right}\n" if task.form == "fasta" else clean or None,
-        )  # fmt: skip
+        )
 
     def _question(self, task: Task, paper: Paper) -> Question:
         prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
-        shown = (text,) if self.arm == "direct" or (self.arm != "tool" and paper.image) else ()
+        shown = (
+            (text,)
+            if self.arm == "direct" or (self.arm != "tool" and paper.image)
+            else ()
+        )
         if self.arm == "tool":
             files[PAPER] = str(cached_file("curie", paper.text.encode(), ".txt"))
             if paper.image:
                 files[PICTURE] = str(cached_file("curie", paper.image.data, ".png"))
-            what = "the paper" if not paper.image else f"the caption of the map in `{PICTURE}`"
+            what = (
+                "the paper"
+                if not paper.image
+                else f"the caption of the map in `{PICTURE}`"
+            )
             prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
         elif self.prompts == "published":
             file, shown = task.prompt_file, ()
             authors = archive.published_prompt(self.path, file)
             if authors is None:
-                raise ReleaseError(f"prompts=published: no {file}.txt below path={self.path}")
+                raise ReleaseError(
+                    f"prompts=published: no {file}.txt below path={self.path}"
+                )
             prompt = authors.replace("{{text}}", paper.text)
         return Question(
-            f"{task.name}-{paper.id}", prompt, {"answer": "str"} if files else {}, files,
-            search=task.ask, answer=CODE if files else Text(),
-            attachments=(*shown, *filter(None, [paper.image])), searched=text,
-        )  # fmt: skip
+            f"{task.name}-{paper.id}",
+            prompt,
+            {"answer": "str"} if files else {},
+            files,
+            search=task.ask,
+            answer=CODE if files else Text(),
+            attachments=(*shown, *filter(None, [paper.image])),
+            searched=text,
+        )
 
 
 def _reference(task: Task, right: Any) -> str:
@@ -131,12 +171,14 @@ RESIDUES = 60  # of a row of aligned sequences
 _METRIC = {"box": "iou", "fasta": "identity"}
 _WRONG = {"context": "context", "length": "cut"}
 _CODES = {
-    "context": FAULTS["context"], "cut": FAULTS["length"], "empty": "the answer is empty",
+    "context": FAULTS["context"],
+    "cut": FAULTS["length"],
+    "empty": "the answer is empty",
     "too_long": "the answer is many times longer than what was asked for",
     "too_expensive": "the answer could not be compared within the time limit",
     "unreadable": "the answer is not in the form asked for",
     "no_answer": "there is no answer",
-}  # fmt: skip
+}
 METRICS = read_metrics(__file__)["all"]
 
 
@@ -149,17 +191,25 @@ class CurieScorer(Scorer):
     #: What a verification worker imports once.
     warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         answer = await find_value(sample, trajectory, tools)
         target = sample.target
         text = as_text(answer.value)
-        wrong = _WRONG.get(last_fault(trajectory)) or (None if text.strip() else "no_answer")
+        wrong = _WRONG.get(last_fault(trajectory)) or (
+            None if text.strip() else "no_answer"
+        )
         if wrong is not None:
             text = ""
         rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
         if target["form"] != "fasta":
-            rule = ("judge", text, *(target[n] for n in ("form", "clean", "record", "task")))
+            rule = (
+                "judge",
+                text,
+                *(target[n] for n in ("form", "clean", "record", "task")),
+            )
         said: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
         if text:
             said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
@@ -169,7 +219,9 @@ class CurieScorer(Scorer):
         values, missed = _measured(target, said), ""
         shown = _comparison(target, said, text)
         if target["listed"]:
-            similar, missed, table = await _similar(tools.judge, sample, said.get("value"))
+            similar, missed, table = await _similar(
+                tools.judge, sample, said.get("value")
+            )
             values |= similar
             shown["gold and answer"] = table
         if target["form"] in {"json", "code", "text"}:
@@ -179,17 +231,25 @@ class CurieScorer(Scorer):
             name = "llmsim"
         headline = values[name]
         values |= {
-            "overall": headline, "published": values[f"{name}_published"],
+            "overall": headline,
+            "published": values[f"{name}_published"],
             "readable": float(wrong is None),
-            "context": float(wrong == "context"), "cut": float(wrong == "cut"),
-        }  # fmt: skip
-        passed = None if headline is None else {"answer": headline >= PERFECT}  # None: unknown
-        reason = answer.reason or _CODES.get(wrong or "", f"scored {headline or 0.0:.3f}")
+            "context": float(wrong == "context"),
+            "cut": float(wrong == "cut"),
+        }
+        passed = (
+            None if headline is None else {"answer": headline >= PERFECT}
+        )  # None: unknown
+        reason = answer.reason or _CODES.get(
+            wrong or "", f"scored {headline or 0.0:.3f}"
+        )
         return Score(
             outcome=answer.outcome,
             values=values,
             passed=passed,
-            reasons={part: reason for part, right in (passed or {}).items() if not right},
+            reasons={
+                part: reason for part, right in (passed or {}).items() if not right
+            },
             artefacts={"wrong_type": wrong or "", "wrong_fields": missed},
             figures=shown,
             execution=answer.execution,
@@ -228,37 +288,63 @@ def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
     }
 
 
-def _comparison(target: Mapping[str, Any], said: Mapping[str, Any], text: str) -> dict[str, str]:
+def _comparison(
+    target: Mapping[str, Any], said: Mapping[str, Any], text: str
+) -> dict[str, str]:
     """Gold beside answer: aligned sequences with their identities between them, or texts."""
     if said.get("rows"):
         gold, found = said["rows"]
         same = "".join("|" if a == b else "." for a, b in zip(gold, found, strict=True))
-        pieces = [["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
-                  for start in range(0, len(gold), RESIDUES)]  # fmt: skip
+        pieces = [
+            ["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
+            for start in range(0, len(gold), RESIDUES)
+        ]
         heads, unknown = ("gold above, answer below",), [None] * len(pieces)
         return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
-    one, two = (_lines_of(value) for value in (target["clean"], said.get("value") or text))
+    one, two = (
+        _lines_of(value) for value in (target["clean"], said.get("value") or text)
+    )
     ends = range(0, max(len(one), len(two)), MAX_LINES)
     rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]
-    return {"gold and answer": beside(("gold", "answer"), rows, [None] * len(rows), (58, 58))}
+    return {
+        "gold and answer": beside(
+            ("gold", "answer"), rows, [None] * len(rows), (58, 58)
+        )
+    }
 
 
 def _lines_of(value: Any) -> list[str]:
     """Lines of a text, or of JSON."""
     with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(value) if isinstance(value, str) else value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-    return [part for line in text[:MAX_SHOWN].splitlines() for part in textwrap.wrap(line, 58)]
+    text = (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, indent=1)
+    )
+    return [
+        part
+        for line in text[:MAX_SHOWN].splitlines()
+        for part in textwrap.wrap(line, 58)
+    ]
 
 
-async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Values, str, str]:
+async def _similar(
+    judge: Judge | None, sample: Sample, value: Any
+) -> tuple[Values, str, str]:
     """LLMSim of a list, which fields of its entries are wrong, and a table of the pairs.
 
     Unknown without a judge, but zero for an answer without entries.
     """
     target, golds, found = sample.target, sample.target["gold"], marks.entries(value)
-    names = ("llmsim", "llmsim_precision", "llmsim_recall", "llmsim_published", "llmsim_matched",
-             "llmsim_entries")  # fmt: skip
+    names = (
+        "llmsim",
+        "llmsim_precision",
+        "llmsim_recall",
+        "llmsim_published",
+        "llmsim_matched",
+        "llmsim_entries",
+    )
     if not found or judge is None:
         values: Values = dict.fromkeys(names, None if found else 0.0)
         values["llmsim_entries"] = None if found else float(len(golds))
@@ -269,20 +355,39 @@ async def _similar(judge: Judge | None, sample: Sample, value: Any) -> tuple[Val
     ours = marks.similarity(len(matched), len(golds), len(found))
     first = marks.first_named(pairs)
     if target["eval"]:
-        first = await marks.judged_by_authors(judge, target["eval"], golds, found, sample=name)
+        first = await marks.judged_by_authors(
+            judge, target["eval"], golds, found, sample=name
+        )
     doubled = target["task"] == "dft_s"
     theirs = marks.published(first, len(golds), len(found), doubled=doubled)
     total = len(golds) + len(found)
-    known = (ours.f1, ours.precision, ours.recall, theirs.f1, 2.0 * len(matched), float(total))
+    known = (
+        ours.f1,
+        ours.precision,
+        ours.recall,
+        theirs.f1,
+        2.0 * len(matched),
+        float(total),
+    )
     for kind, number in zip(names[:4], known, strict=False):
         judge.follows(kind, json.dumps(found, default=str), number)
-    missed = Counter(key for pair in matched for key, agrees in pair.fields.items() if not agrees)
+    missed = Counter(
+        key for pair in matched for key, agrees in pair.fields.items() if not agrees
+    )
     wrong = ", ".join(f"{key} {count}" for key, count in missed.most_common())
-    return dict(zip(names, known, strict=True)), wrong, _pairs(golds, found, matched, known=True)
+    return (
+        dict(zip(names, known, strict=True)),
+        wrong,
+        _pairs(golds, found, matched, known=True),
+    )
 
 
 def _pairs(
-    golds: Sequence[Any], found: Sequence[Any], matched: Sequence[marks.Pair], *, known: bool
+    golds: Sequence[Any],
+    found: Sequence[Any],
+    matched: Sequence[marks.Pair],
+    *,
+    known: bool,
 ) -> str:
     """Every gold entry beside the one that was taken for it, then what nothing was taken for."""
     taken = {pair.gold: pair for pair in matched}
@@ -290,9 +395,13 @@ def _pairs(
     for number, gold in enumerate(golds):
         pair = taken.get(number)
         off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
-        rows.append((_brief(gold), _brief(found[pair.found]) if pair else "", ", ".join(off)))
+        rows.append(
+            (_brief(gold), _brief(found[pair.found]) if pair else "", ", ".join(off))
+        )
         right.append(pair is not None if known else None)
-    left = [entry for n, entry in enumerate(found) if n not in {p.found for p in matched}]
+    left = [
+        entry for n, entry in enumerate(found) if n not in {p.found for p in matched}
+    ]
     rows += [("", _brief(entry), "") for entry in left]
     right += [False if known else None for _ in left]
     return beside(("gold", "answer", "fields that differ"), rows, right, (54, 54, 18))

@@ -61,7 +61,9 @@ def read(answer: str, form: str) -> tuple[Any, str]:
         blocks = [body for name, body in fences if name in {"python", "py"}] or blocks
         return ("\n".join(blocks), "strict") if blocks else (answer, "repaired")
     if form == "text":
-        return (blocks[0], "repaired") if len(blocks) == 1 else (answer.strip(), "strict")
+        return (
+            (blocks[0], "repaired") if len(blocks) == 1 else (answer.strip(), "strict")
+        )
     return answer, "strict"
 
 
@@ -94,7 +96,9 @@ def parse(text: str) -> Any:
         try:
             value = parser(text)
             if isinstance(value, list | dict):
-                return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
+                return json.loads(
+                    json.dumps(value, default=str), parse_constant=lambda _: None
+                )
         except Exception:  # noqa: BLE001, S112 -- whatever a hostile text makes of a parser
             continue
     return None
@@ -183,7 +187,9 @@ def fasta(answer: str, *, published: bool = False) -> str:
     """The sequence of an answer; the authors read only the first line behind the first header."""
     blocks = [body for _, body in FENCE.findall(answer)]
     lines = (answer if published or not blocks else blocks[-1]).strip().splitlines()
-    start = next((n for n, line in enumerate(lines) if line.lstrip().startswith(">")), None)
+    start = next(
+        (n for n, line in enumerate(lines) if line.lstrip().startswith(">")), None
+    )
     if start is None:
         # A bare sequence is one; prose is none.
         joined = "".join("".join(lines).split())
@@ -201,7 +207,10 @@ def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
     """Identity of a sequence: 2 modes, and the aligned rows where they are short enough."""
     if len(answer) > MAX_ANSWER:
         return {"error": "too_long"}
-    full, first = fasta(answer)[: 10 * len(gold)], fasta(answer, published=True)[: 10 * len(gold)]
+    full, first = (
+        fasta(answer)[: 10 * len(gold)],
+        fasta(answer, published=True)[: 10 * len(gold)],
+    )
     shown = full and len(gold) * len(full) <= ALIGNED
     best = _aligner().align(gold, full)[0] if shown else None
     return {

@@ -38,7 +38,9 @@ def lmscore(alternatives: Mapping[str, float]) -> float | None:
     if not mass:
         return None
     missing = [word for word in WEIGHTS if word not in mass]
-    rest = max(0.0, 1.0 - sum(math.exp(min(each, 0.0)) for each in alternatives.values()))
+    rest = max(
+        0.0, 1.0 - sum(math.exp(min(each, 0.0)) for each in alternatives.values())
+    )
     mass |= {word: rest / len(missing) for word in missing}
     total = sum(mass.values())
     return sum(WEIGHTS[word] * share for word, share in mass.items()) / total
@@ -76,7 +78,9 @@ class Box:
     def centre(self) -> tuple[float, float]:
         """Longitude and latitude."""
         east = self.east + 360.0 * (self.west > self.east)
-        return ((self.west + east) / 2 + 180.0) % 360.0 - 180.0, (self.south + self.north) / 2
+        return ((self.west + east) / 2 + 180.0) % 360.0 - 180.0, (
+            self.south + self.north
+        ) / 2
 
 
 WORLD = Box(-180.0, -90.0, 180.0, 90.0)
@@ -90,7 +94,8 @@ def read_box(value: Any) -> Box | None:
     west, south, east, north = numbers
     south, north = (max(-90.0, min(90.0, side)) for side in sorted((south, north)))
     west, east = (
-        side if -180 <= side <= 180 else (side + 180) % 360 - 180 for side in (west, east)
+        side if -180 <= side <= 180 else (side + 180) % 360 - 180
+        for side in (west, east)
     )
     return Box(west, south, east, north)
 
@@ -139,7 +144,9 @@ def published_iou(gold: Mapping[str, float], value: Any) -> float:
 
 def distance(one: tuple[float, float], two: tuple[float, float]) -> float:
     """Great-circle angle in radians between two points (longitude and latitude in degrees)."""
-    (east1, north1), (east2, north2) = (tuple(map(math.radians, point)) for point in (one, two))
+    (east1, north1), (east2, north2) = (
+        tuple(map(math.radians, point)) for point in (one, two)
+    )
     sine = math.sin((north2 - north1) / 2) ** 2
     sine += math.cos(north1) * math.cos(north2) * math.sin((east2 - east1) / 2) ** 2
     return 2 * math.asin(min(1.0, math.sqrt(sine)))
@@ -192,7 +199,9 @@ def one_to_one(pairs: Sequence[Pair], golds: int, found: int) -> list[Pair]:
 
 def similarity(matches: int, golds: int, found: int) -> Similarity:
     """Of one paper; an empty answer has neither precision nor recall."""
-    both = (min(1.0, matches / found), matches / golds) if golds and found else (0.0, 0.0)
+    both = (
+        (min(1.0, matches / found), matches / golds) if golds and found else (0.0, 0.0)
+    )
     return Similarity(*both, harmonic_mean(both))
 
 
@@ -201,7 +210,9 @@ def first_named(pairs: Sequence[Pair]) -> dict[int, int]:
     return {pair.gold: pair.found for pair in reversed(pairs)}
 
 
-def published(first: Mapping[int, int], golds: int, found: int, *, doubled: bool) -> Similarity:
+def published(
+    first: Mapping[int, int], golds: int, found: int, *, doubled: bool
+) -> Similarity:
     """As the authors count.
 
     Entry 0 of the answer never counts, and several golds may take the same entry. ``doubled``:
@@ -213,14 +224,20 @@ def published(first: Mapping[int, int], golds: int, found: int, *, doubled: bool
 
 def entries(value: Any) -> list[dict[str, Any]]:
     """The dicts of an answer; one that is no list of dicts has none."""
-    listed = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+    listed = (
+        [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+    )
     return [entry for entry in listed if isinstance(entry, dict)]
 
 
 async def judged(
-    judge: Judge, golds: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]],
-    *, core: bool, sample: str,
-) -> list[Pair]:  # fmt: skip
+    judge: Judge,
+    golds: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]],
+    *,
+    core: bool,
+    sample: str,
+) -> list[Pair]:
     """Every gold entry with the entries that a judge says state the same.
 
     A judge sees the first `MAX_ENTRIES` of an answer.
@@ -232,10 +249,16 @@ async def judged(
     )
 
     async def one(number: int) -> list[Pair]:
-        gold = {key: value for key, value in golds[number].items() if value not in (None, "")}
+        gold = {
+            key: value
+            for key, value in golds[number].items()
+            if value not in (None, "")
+        }
         rule = PROMPTS["core" if core else "most"]
         verdict = await judge.ask_json(
-            PROMPTS["pairs"].format(rule=rule, gold=json.dumps(gold, ensure_ascii=False, indent=1)),
+            PROMPTS["pairs"].format(
+                rule=rule, gold=json.dumps(gold, ensure_ascii=False, indent=1)
+            ),
             listed,
             shape={"matches": [{"index": 0, "fields": {}}]},
             sample=f"{sample}:llmsim:{number}",
@@ -251,14 +274,21 @@ async def judged(
 
 
 async def judged_by_authors(
-    judge: Judge, prompt: str, golds: Sequence[Mapping[str, Any]],
-    found: Sequence[Mapping[str, Any]], *, sample: str,
-) -> dict[int, int]:  # fmt: skip
+    judge: Judge,
+    prompt: str,
+    golds: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]],
+    *,
+    sample: str,
+) -> dict[int, int]:
     """Gold entry to the entry that a judge names for it, asked with the authors' own prompt.
 
     The list stands behind the prompt, fenced as judged text, in place of its placeholder.
     """
-    listed = [{**entry, "json_extracted_index": n} for n, entry in enumerate(found[:MAX_ENTRIES])]
+    listed = [
+        {**entry, "json_extracted_index": n}
+        for n, entry in enumerate(found[:MAX_ENTRIES])
+    ]
     text = json.dumps(listed, ensure_ascii=False, indent=2)
 
     async def one(number: int) -> tuple[int, int | None]:

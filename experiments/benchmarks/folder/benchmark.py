@@ -49,17 +49,25 @@ _ROLE = (
 
 
 #: Name of an import package.
-Dotted = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\z", max_length=200)]
+Dotted = Annotated[
+    str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\z", max_length=200)
+]
 
 
 class QuestionSet(BaseModel, extra="forbid", frozen=True):
     """The content of ``benchmark.yaml``; paths are relative to it, and stay below its folder."""
 
     package: Dotted  # import name under test
-    packages: tuple[Dotted, ...] = ()  # those whose documentation is retrieved (without: that one)
+    packages: tuple[
+        Dotted, ...
+    ] = ()  # those whose documentation is retrieved (without: that one)
     environment: str = "live"  # name, also of a learnt library, or path
-    overlay: str = ""  # folder of import packages that are put in front of the environment
-    versions: dict[str, str] = {}  # of the distributions that the golds were computed with
+    overlay: str = (
+        ""  # folder of import packages that are put in front of the environment
+    )
+    versions: dict[
+        str, str
+    ] = {}  # of the distributions that the golds were computed with
     writer: str = "hand"  # or ``tests``: made from unit tests
 
     def environment_seen_from(self, folder: Path) -> str:
@@ -98,7 +106,9 @@ def portable_environment(env: str, folder: Path) -> str:
         return env
     place, folder = Path(env).expanduser().resolve(), folder.resolve()
     if not place.is_relative_to(folder):
-        place = shutil.copytree(place, folder / "environment", symlinks=True, dirs_exist_ok=True)
+        place = shutil.copytree(
+            place, folder / "environment", symlinks=True, dirs_exist_ok=True
+        )
     return f"./{place.relative_to(folder).as_posix()}"
 
 
@@ -134,7 +144,9 @@ class FolderBenchmark:
         self._path = Path(path)
         self._level = level
         self._manifest = read_manifest(self._path)
-        self.packages: Sequence[str] = self._manifest.packages or (self._manifest.package,)
+        self.packages: Sequence[str] = self._manifest.packages or (
+            self._manifest.package,
+        )
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id."""
@@ -149,17 +161,22 @@ class FolderBenchmark:
     def gold(self, *, trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against."""
         questions = self._path / "questions"
-        return ReferenceGold(self.name, questions, self.load(), self.packages, trace=trace)
+        return ReferenceGold(
+            self.name, questions, self.load(), self.packages, trace=trace
+        )
 
 
 class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``check``."""
 
-    ids: Annotated[tuple[str, ...], Commas] = Field((), description="only these questions")
+    ids: Annotated[tuple[str, ...], Commas] = Field(
+        (), description="only these questions"
+    )
     backend: str = Field("auto", description="sandbox")
     write: bool = Field(False, description="store the values of questions that pass")
     path: Annotated[Path | None, Word()] = Field(
-        None, description="folder with benchmark.yaml and questions/; without: those of `live`"
+        None,
+        description="folder with benchmark.yaml and questions/; without: those of `live`",
     )
 
 
@@ -169,7 +186,13 @@ async def _check(options: Options) -> int:
     if options.path is not None:
         manifest, root = read_manifest(options.path), options.path / "questions"
         env = manifest.environment_seen_from(options.path)
-        recorded = {*manifest.versions, manifest.package, "numpy", "scipy", environments.OWN}
+        recorded = {
+            *manifest.versions,
+            manifest.package,
+            "numpy",
+            "scipy",
+            environments.OWN,
+        }
     console, reports = Console(stderr=True), []
     await asyncio.to_thread(environments.build, env, say=console.print)
     async with Checker(options.backend, env=env, recorded=sorted(recorded)) as checker:
@@ -177,7 +200,9 @@ async def _check(options: Options) -> int:
         if not found:
             raise QuestionError(f"{root}: no folder with a task.yaml in it")
         if unknown := ",".join(sorted(set(options.ids) - set(found))):
-            raise QuestionError(f"ids={unknown}: not there; {root} has {', '.join(found)}")
+            raise QuestionError(
+                f"ids={unknown}: not there; {root} has {', '.join(found)}"
+            )
         names = options.ids or tuple(found)
         with meter("references", len(names), show=True) as progress:
             for name in names:
@@ -187,7 +212,9 @@ async def _check(options: Options) -> int:
                 progress.advance()
     bad = sum(bool(report.findings) for report in reports)
     total = sum(report.properties for report in reports)
-    print(f"{len(reports)} questions, {total} properties, {bad} questions with findings")
+    print(
+        f"{len(reports)} questions, {total} properties, {bad} questions with findings"
+    )
     return 1 if bad else 0
 
 

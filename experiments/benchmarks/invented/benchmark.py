@@ -51,11 +51,27 @@ _SAME = 1e-8  # two evaluations of a value differ by less: rounding
 LINKS = "links.json"
 #: Value and artefact of an answer that reads documentation while it runs: whether, and by what.
 READS = "reads documentation"
-_MEANS = frozenset({
-    "ast", "inspect", "linecache", "pkgutil", "pydoc", "tokenize", "__doc__", "__file__",
-    "__loader__", "__spec__", "co_filename", "getdoc", "getsource", "get_data", "help",
-    "read_text", "walk_packages",
-})  # fmt: skip
+_MEANS = frozenset(
+    {
+        "ast",
+        "inspect",
+        "linecache",
+        "pkgutil",
+        "pydoc",
+        "tokenize",
+        "__doc__",
+        "__file__",
+        "__loader__",
+        "__spec__",
+        "co_filename",
+        "getdoc",
+        "getsource",
+        "get_data",
+        "help",
+        "read_text",
+        "walk_packages",
+    }
+)
 _TOLERANCE = 1e-3
 _FACTORS = {a.size / b.size for units in UNITS.values() for a in units for b in units}
 _WATCH = """
@@ -98,7 +114,11 @@ def documentation_reads(code: str) -> list[str]:
         match node:
             case ast.alias(name=str(name)) | ast.ImportFrom(module=str(name)):
                 found.add(name.partition(".")[0])
-            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str(name)):
+            case (
+                ast.Attribute(attr=name)
+                | ast.Name(id=name)
+                | ast.Constant(value=str(name))
+            ):
                 found.add(name)  # a text: getattr(x, "__doc__")
     return sorted(found & _MEANS)
 
@@ -132,7 +152,10 @@ def first_wrong(
 
 
 def what_failed(
-    links: Sequence[Mapping[str, Any]], name: str, returned: Mapping[str, Sequence[Any]], value: Any
+    links: Sequence[Mapping[str, Any]],
+    name: str,
+    returned: Mapping[str, Sequence[Any]],
+    value: Any,
 ) -> str:
     """Where the way to a property of this value left that of the reference."""
     own = [link for link in links if link["property"] == name]
@@ -146,7 +169,9 @@ def what_failed(
     gold = own[-1]["gold"]
     if not isinstance(value, int | float) or not isinstance(gold, int | float):
         return "logic"
-    other = any(not differs(abs(gold) * factor, abs(value), _TOLERANCE) for factor in _FACTORS)
+    other = any(
+        not differs(abs(gold) * factor, abs(value), _TOLERANCE) for factor in _FACTORS
+    )
     return "unit or sign" if other else "logic"
 
 
@@ -156,10 +181,14 @@ class ChainScorer(PropertyScorer):
 
     metrics: Sequence[Metric] = (
         *PropertyScorer.metrics,
-        Metric(READS, READS, "answers whose code reads docstrings or sources as it runs"),
+        Metric(
+            READS, READS, "answers whose code reads docstrings or sources as it runs"
+        ),
     )
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """As :meth:`PropertyScorer.score`; the links are `Sample.target`."""
         score = await super().score(sample, trajectory, tools)
         reads = documentation_reads(trajectory.code or "")
@@ -174,7 +203,9 @@ class ChainScorer(PropertyScorer):
         watch = _WATCH.format(package=package, entry=trajectory.entry)
         run = await tools.run(sample, f"{trajectory.code}{watch}", "_watched_calls")
         called = run.result if isinstance(run.result, Mapping) else {}
-        returned = {name: values for name, values in called.items() if isinstance(values, list)}
+        returned = {
+            name: values for name, values in called.items() if isinstance(values, list)
+        }
         wrong = first_wrong(links, returned)
         deepest = max(int(link["depth"]) for link in links)
         found |= {FIRST_WRONG: f"{wrong['depth']} of {deepest}" if wrong else "none"}
@@ -198,7 +229,9 @@ class InventedBenchmark(Knobs):
     def __post_init__(self) -> None:
         for name, value in LEVELS[self.level].items() if self.level is not None else ():
             if getattr(self, name) not in {value, getattr(Knobs, name)}:
-                raise WorldError(f"{name}={getattr(self, name)}: level={self.level} has {value}")
+                raise WorldError(
+                    f"{name}={getattr(self, name)}: level={self.level} has {value}"
+                )
             object.__setattr__(self, name, value)
         super().__post_init__()
 
@@ -208,28 +241,44 @@ class InventedBenchmark(Knobs):
         knobs = {field.name: getattr(self, field.name) for field in fields(Knobs)}
         # What decides a world besides its knobs: this program, and the library beneath.
         digest = hashlib.sha256(environments.lock_file(BASE).read_bytes())
-        for path in sorted(p for p in Path(__file__).parent.rglob("*.*") if p.suffix in _SOURCES):
+        for path in sorted(
+            p for p in Path(__file__).parent.rglob("*.*") if p.suffix in _SOURCES
+        ):
             digest.update(path.name.encode() + path.read_bytes())
         name = "-".join(map(str, (*knobs.values(), digest.hexdigest()[:12])))
         kept = environments.cache_folder() / "invented" / name
         with building(kept):  # a second process waits, then finds it done
             if not kept.is_dir():
                 with replaced_folder(kept) as fresh, saying("invented package") as say:
-                    make(Knobs(**knobs), fresh, say)  # an interrupted one leaves nothing
+                    make(
+                        Knobs(**knobs), fresh, say
+                    )  # an interrupted one leaves nothing
         return kept
 
     @property
     def packages(self) -> Sequence[str]:
         """Import name of what is retrieved from."""
-        return (json.loads((self.folder / _WORLD).read_text(encoding="utf-8"))["package"],)
+        return (
+            json.loads((self.folder / _WORLD).read_text(encoding="utf-8"))["package"],
+        )
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id; the world is made if need be."""
-        folder, labels = self.folder / QUESTIONS, {"package": "invented", "gap": str(self.gap)}
+        folder, labels = (
+            self.folder / QUESTIONS,
+            {"package": "invented", "gap": str(self.gap)},
+        )
         environment = _overlay(self.packages[0], self.folder)
         return [
-            replace(one, target=json.loads((folder / one.question.id / LINKS).read_text("utf-8")))
-            for one in read_tasks(folder, "goal", environment=environment, labels=labels)
+            replace(
+                one,
+                target=json.loads(
+                    (folder / one.question.id / LINKS).read_text("utf-8")
+                ),
+            )
+            for one in read_tasks(
+                folder, "goal", environment=environment, labels=labels
+            )
         ]
 
     def gold(self, *, trace: bool = True) -> ReferenceGold:
@@ -249,10 +298,14 @@ def make(knobs: Knobs, out: Path, say: Callable[[str], None] = lambda _: None) -
     environments.build(environment, say=say)
     say("running the references")
     with ThreadPoolExecutor(1) as pool:  # the caller may be inside of an event loop
-        findings = pool.submit(asyncio.run, _prove(world, out / QUESTIONS, environment)).result()
+        findings = pool.submit(
+            asyncio.run, _prove(world, out / QUESTIONS, environment)
+        ).result()
     if findings:
         shown = "\n  ".join(findings[:20])
-        raise WorldError(f"{out}: the world failed {len(findings)} of its gates:\n  {shown}")
+        raise WorldError(
+            f"{out}: the world failed {len(findings)} of its gates:\n  {shown}"
+        )
     return world
 
 
@@ -267,11 +320,19 @@ def _write(world: World, out: Path) -> None:
     texts |= {f"{PACKAGE}/{name}": text for name, text in world.bare.items()}
     for question in world.questions:
         folder = f"{QUESTIONS}/{question.id}"
-        asked = [{key: vars(one)[key] for key in ("name", "description", "format")}
-                 for one in question.asked]  # fmt: skip
-        counted = {"area": "invented", "depth": question.depth, "breadth": question.breadth}
+        asked = [
+            {key: vars(one)[key] for key in ("name", "description", "format")}
+            for one in question.asked
+        ]
+        counted = {
+            "area": "invented",
+            "depth": question.depth,
+            "breadth": question.breadth,
+        }
         # JSON is YAML.
-        texts[f"{folder}/task.yaml"] = _json(counted | {"properties": asked, "goal": question.goal})
+        texts[f"{folder}/task.yaml"] = _json(
+            counted | {"properties": asked, "goal": question.goal}
+        )
         texts[f"{folder}/reference.py"] = question.reference
         texts[f"{folder}/{LINKS}"] = _json(links_of(world, question))
     texts[_WORLD] = _json({"package": world.package, "knobs": asdict(world.knobs)})
@@ -292,7 +353,9 @@ async def _prove(world: World, questions: Path, environment: str) -> list[str]:
             folder = questions / question.id
             found = list((await checker.check(folder, write=True)).findings)
             if not found:
-                gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))["properties"]
+                gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))[
+                    "properties"
+                ]
                 found = [
                     f"{one.name}: {gold[one.name]!r}, but the graph gives {one.gold!r}"
                     for one in question.asked

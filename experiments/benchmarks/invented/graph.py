@@ -12,7 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from experiments.benchmarks.invented.crystals import ELECTRONEGATIVITY, ELEMENTS, Crystal, measure
+from experiments.benchmarks.invented.crystals import (
+    ELECTRONEGATIVITY,
+    ELEMENTS,
+    Crystal,
+    measure,
+)
 from experiments.benchmarks.invented.lexicon import FAMILY, RULES, UNIT, UNITS
 
 Kind = Literal["function", "class", "method", "property", "constant"]
@@ -35,7 +40,9 @@ class Convention:
         if not (self.family and other.family):
             return 1.0
         factor = UNIT[self.unit].size / UNIT[other.unit].size
-        flipped = self.polarity >= 0 and other.polarity >= 0 and self.sense != other.sense
+        flipped = (
+            self.polarity >= 0 and other.polarity >= 0 and self.sense != other.sense
+        )
         return -factor if flipped else factor
 
 
@@ -56,8 +63,12 @@ class Need:
     param: str  # "structure" where another crystal is to be given than that of the question
     term: str  # the quantity
     settings: tuple[Setting, ...] = ()  # with which it is to be computed
-    pick: str = ""  # entry of a list (lexicon.PICKS), or element of a dict (lexicon.RULES)
-    convention: Convention = field(default_factory=Convention)  # in which it is handed over
+    pick: str = (
+        ""  # entry of a list (lexicon.PICKS), or element of a dict (lexicon.RULES)
+    )
+    convention: Convention = field(
+        default_factory=Convention
+    )  # in which it is handed over
     reciprocal: bool = False  # then inverted
 
 
@@ -76,7 +87,9 @@ class Choice:
         """Whether this is the option that a setting is about."""
         if self.kind == "number":
             return setting.kind == "number" and setting.meaning == self.role
-        known = self.kind == "element" or setting.meaning in [m for _, m in self.meanings]
+        known = self.kind == "element" or setting.meaning in [
+            m for _, m in self.meanings
+        ]
         return setting.kind == self.kind and known
 
 
@@ -87,7 +100,9 @@ class Entry:
     path: str  # dotted name
     kind: Kind
     term: str  # the quantity; a class has none
-    subject: str = ""  # first argument: structure, lattice or composition; empty for none
+    subject: str = (
+        ""  # first argument: structure, lattice or composition; empty for none
+    )
     owner: str = ""  # dotted name of the class, of a method or property
     needs: tuple[Need, ...] = ()  # of a method or property, those of its class
     choices: tuple[Choice, ...] = ()
@@ -136,7 +151,9 @@ def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
         for setting in filter(choice.decides, need.settings)
         if choice.kind != "mode" or _value(choice, setting, crystal) != choice.default
     )
-    call = Call(entry, settings, tuple(plan(one, crystal, by_term) for one in entry.needs))
+    call = Call(
+        entry, settings, tuple(plan(one, crystal, by_term) for one in entry.needs)
+    )
     if need.pick in RULES:
         key = crystal.element(need.pick)
     factor = entry.convention.factor_to(need.convention)
@@ -146,9 +163,13 @@ def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
 def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
     """The value of an option that a setting asks for."""
     if choice.kind == "mode":
-        return next(value for value, meaning in choice.meanings if meaning == setting.meaning)
+        return next(
+            value for value, meaning in choice.meanings if meaning == setting.meaning
+        )
     if choice.kind == "number":
-        return float(f"{setting.value * UNIT[setting.unit].size / UNIT[choice.unit].size:.12g}")
+        return float(
+            f"{setting.value * UNIT[setting.unit].size / UNIT[choice.unit].size:.12g}"
+        )
     return crystal.element(setting.meaning)
 
 
@@ -253,7 +274,9 @@ def compute(call: Call, crystal: Crystal, symbols: Symbols) -> Any:
         elif choice.kind == "number":
             value *= 1.0 + effect["slope"] * float(str(option))
         else:
-            value *= power(ELEMENTS[str(option)][ELECTRONEGATIVITY] / 2.0, effect["power"])
+            value *= power(
+                ELEMENTS[str(option)][ELECTRONEGATIVITY] / 2.0, effect["power"]
+            )
     return _result(entry, formula, value, subject)
 
 
@@ -267,7 +290,11 @@ def _result(entry: Entry, formula: Formula, value: float, subject: Crystal) -> A
     if entry.result == "float":
         return value
     force = {e: ELEMENTS[e][ELECTRONEGATIVITY] for e in subject.elements}
-    ordered = sorted(force, key=lambda e: force[e]) if entry.order == "electronegativity" else force
+    ordered = (
+        sorted(force, key=lambda e: force[e])
+        if entry.order == "electronegativity"
+        else force
+    )
     shares = {e: value * force[e] / 2.0 for e in ordered}
     return list(shares.values()) if entry.result == "list" else shares
 
@@ -312,7 +339,9 @@ def _misread(given: Edge, crystal: Crystal) -> Iterator[Edge]:
     if abs(factor) != 1.0:
         yield replace(given, factor=math.copysign(1.0, factor))
     elif convention.family:
-        yield replace(given, factor=factor * _misread_unit(convention.family, convention.unit))
+        yield replace(
+            given, factor=factor * _misread_unit(convention.family, convention.unit)
+        )
     if factor < 0 or convention.polarity >= 0:
         yield replace(given, factor=-factor)
     if given.param and convention.family:
@@ -327,7 +356,9 @@ def _misread_unit(family: str, symbol: str) -> float:
     return UNIT[symbol].size / next(u.size for u in UNITS[family] if u.symbol != symbol)
 
 
-def _other_calls(call: Call, crystal: Crystal, others: Sequence[Entry]) -> Iterator[Call]:
+def _other_calls(
+    call: Call, crystal: Crystal, others: Sequence[Entry]
+) -> Iterator[Call]:
     """Mistakes in a call itself: an option, or the symbol."""
     choices = {choice.param: choice for choice in call.entry.choices}
     for position, (param, value) in enumerate(call.settings):
@@ -337,25 +368,38 @@ def _other_calls(call: Call, crystal: Crystal, others: Sequence[Entry]) -> Itera
         for other in _other_values(choices[param], value, crystal):
             yield replace(call, settings=(*before, (param, other), *after))
     for entry in others:
-        yield replace(call, entry=entry, settings=call.settings if entry.successor else ())
+        yield replace(
+            call, entry=entry, settings=call.settings if entry.successor else ()
+        )
 
 
 def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
     if choice.kind == "number":
         return [value * _misread_unit(FAMILY[choice.role], choice.unit)]
-    known = crystal.elements if choice.kind == "element" else [v for v, _ in choice.meanings]
+    known = (
+        crystal.elements
+        if choice.kind == "element"
+        else [v for v, _ in choice.meanings]
+    )
     return [other for other in known if other not in {value, choice.default}]
 
 
 def mistakable(symbols: Symbols) -> Others:
     """What may be taken for a symbol: deprecated variants, and leaves that are called alike."""
-    entries = [s.entry for s in symbols.values() if s.core and s.entry.kind == "function"]
+    entries = [
+        s.entry for s in symbols.values() if s.core and s.entry.kind == "function"
+    ]
     leaves = [e for e in entries if not (e.needs or e.successor or e.of_element)]
     found = {}
     for entry in entries:
         variants = [one for one in entries if one.successor and one.term == entry.term]
-        alike = [leaf for leaf in leaves if leaf is not entry and not entry.needs
-                 and (leaf.subject, leaf.result) == (entry.subject, entry.result)]  # fmt: skip
+        alike = [
+            leaf
+            for leaf in leaves
+            if leaf is not entry
+            and not entry.needs
+            and (leaf.subject, leaf.result) == (entry.subject, entry.result)
+        ]
         found[entry.path] = [] if entry.successor else [*variants, *alike[:2]]
     return found
 
@@ -387,14 +431,25 @@ def steady(given: Edge, crystal: Crystal, symbols: Symbols) -> bool:
 def differs(right: object, wrong: object, share: float = MOVED) -> bool:
     """Whether two values differ by more than a share, in any of their entries."""
     if isinstance(right, dict) and isinstance(wrong, dict):
-        return set(right) != set(wrong) or any(differs(right[k], wrong[k], share) for k in right)
+        return set(right) != set(wrong) or any(
+            differs(right[k], wrong[k], share) for k in right
+        )
     if isinstance(right, list) and isinstance(wrong, list):
         pairs = zip(right, wrong, strict=False)
-        return len(right) != len(wrong) or any(differs(one, two, share) for one, two in pairs)
+        return len(right) != len(wrong) or any(
+            differs(one, two, share) for one, two in pairs
+        )
     if isinstance(right, str) and isinstance(wrong, str):
-        (label, _, count), (other, _, wrong_count) = right.partition("-"), wrong.partition("-")
+        (label, _, count), (other, _, wrong_count) = (
+            right.partition("-"),
+            wrong.partition("-"),
+        )
         counted = wrong_count[:9].isdecimal()  # a trace can be forged
-        return label != other or not counted or differs(int(count), int(wrong_count[:9]), share)
+        return (
+            label != other
+            or not counted
+            or differs(int(count), int(wrong_count[:9]), share)
+        )
     if isinstance(right, int | float) and isinstance(wrong, int | float):
         return not abs(wrong) < 1e308 or abs(wrong - right) > share * abs(right)
     return True

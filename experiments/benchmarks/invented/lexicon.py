@@ -35,7 +35,10 @@ def _words(name: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(words) for key, words in _TABLES[name].items()}
 
 
-UNITS = {family: tuple(Unit(*row) for row in rows) for family, rows in _TABLES["units"].items()}
+UNITS = {
+    family: tuple(Unit(*row) for row in rows)
+    for family, rows in _TABLES["units"].items()
+}
 UNIT = {unit.symbol: unit for units in UNITS.values() for unit in units}
 NOUNS, RULES, PICKS = map(_words, ("nouns", "rules", "picks"))
 #: What an option decides -> meanings of its values; the first wording of each.
@@ -49,7 +52,10 @@ POLARITIES = tuple(map(tuple, _TABLES["polarities"]))
 #: What a quantity is, and what it is for: three tables each of (documentation, question).
 GLOSS, USE = (
     tuple(tuple(_TABLES[name].items()) for name in names)
-    for names in (("aspects", "objects", "conditions"), ("decisions", "items", "settings"))
+    for names in (
+        ("aspects", "objects", "conditions"),
+        ("decisions", "items", "settings"),
+    )
 )
 #: Kind of statement -> ways to say it.
 PHRASES: Mapping[str, tuple[str, ...]] = _words("phrases")
@@ -77,13 +83,22 @@ def words(seed: int, start: int, count: int) -> list[str]:
 def template(name: str) -> Template:
     """One of ``templates/``."""
     return Environment(  # noqa: S701 - it writes Python
-        loader=FileSystemLoader(Path(__file__).with_name("templates")), undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    ).get_template(name)  # fmt: skip
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    ).get_template(name)
 
 
-_RANGES = {"seed": (0, SEEDS - 1), "size": (60, 2500), "depth": (1, 10), "breadth": (2, 40),
-           "gap": (0, 2), "questions": (1, 200)}  # fmt: skip
+_RANGES = {
+    "seed": (0, SEEDS - 1),
+    "size": (60, 2500),
+    "depth": (1, 10),
+    "breadth": (2, 40),
+    "gap": (0, 2),
+    "questions": (1, 200),
+}
 
 
 class WorldError(ValueError):
@@ -105,7 +120,9 @@ class Knobs:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
-                raise WorldError(f"{name}={value}: give a whole number from {low} to {high}")
+                raise WorldError(
+                    f"{name}={value}: give a whole number from {low} to {high}"
+                )
 
 
 class Draw:

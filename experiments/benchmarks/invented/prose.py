@@ -17,17 +17,34 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.graph import Choice, Convention, Entry, Need, Setting, Symbol
+from experiments.benchmarks.invented.graph import (
+    Choice,
+    Convention,
+    Entry,
+    Need,
+    Setting,
+    Symbol,
+)
 from experiments.benchmarks.invented.lexicon import Draw
 from experiments.benchmarks.invented.symbols import Draft
 
 #: Annotation of what a symbol takes or gives, by kind of value.
 TYPES: Mapping[str, str] = {
-    "float": "float", "int": "int", "str": "str", "list": "list[float]",
-    "dict": "dict[str, float]", "structure": "Structure",
-    "mode": "str", "number": "float", "element": "Element",
-}  # fmt: skip
-_PREAMBLES, _TERMLESS, _APART = 0.6, 0.35, 0.4  # shares: modules with a unit, summaries, units
+    "float": "float",
+    "int": "int",
+    "str": "str",
+    "list": "list[float]",
+    "dict": "dict[str, float]",
+    "structure": "Structure",
+    "mode": "str",
+    "number": "float",
+    "element": "Element",
+}
+_PREAMBLES, _TERMLESS, _APART = (
+    0.6,
+    0.35,
+    0.4,
+)  # shares: modules with a unit, summaries, units
 #: Whose words each part of a paraphrase is in: of the documentation, of questions.
 DOCUMENTED, ASKED = (0, 0, 0), (1, 1, 1)
 
@@ -52,12 +69,18 @@ class Prose:
         self._draft, self._seed = draft, draft.knobs.seed
         self.statements: dict[str, list[tuple[str, str]]] = defaultdict(list)
         self.modules: dict[str, list[str]] = {}
-        self._units: dict[tuple[str, str], str] = {}  # module, family -> symbol of its unit
+        self._units: dict[
+            tuple[str, str], str
+        ] = {}  # module, family -> symbol of its unit
         for name in draft.modules:
             self._introduce(f"{draft.package}.{name}")
-        self.pages = {path: self._page(symbol) for path, symbol in draft.symbols.items()}
+        self.pages = {
+            path: self._page(symbol) for path, symbol in draft.symbols.items()
+        }
         entries = [symbol.entry for symbol in draft.symbols.values()]
-        self._homes: dict[str, list[Entry]] = defaultdict(list)  # module -> what is in it
+        self._homes: dict[str, list[Entry]] = defaultdict(
+            list
+        )  # module -> what is in it
         for entry in entries:
             self._homes[self._module(entry)].append(entry)
         for entry in entries:
@@ -79,11 +102,20 @@ class Prose:
         early, late = " ".join(notes[:split]), " ".join(notes[split:])
         style = draw.of("numpy", "google", "sphinx", "prose")
         if style == "prose":
-            said = [f"`{name}` ({kind}): {text}" for name, (kind, text) in page.params.items()]
+            said = [
+                f"`{name}` ({kind}): {text}"
+                for name, (kind, text) in page.params.items()
+            ]
             said = draw.shuffled([*said, *filter(None, [page.returns, early, late])])
             half = len(said) // 2
             early, late = " ".join(said[:half]), " ".join(said[half:])
-        parts = {"page": page, "style": style, "early": early, "late": late, "fill": _fill}
+        parts = {
+            "page": page,
+            "style": style,
+            "early": early,
+            "late": late,
+            "fill": _fill,
+        }
         text = lexicon.template("docstring.j2").render(parts)
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
@@ -95,7 +127,9 @@ class Prose:
             if draw.chance(_PREAMBLES):
                 words = draw.of(unit.symbol, unit.words, unit.other_words)
                 self._units[module, family] = unit.symbol
-                self.modules[module].append(say(draw, "preamble", family=family, unit=words))
+                self.modules[module].append(
+                    say(draw, "preamble", family=family, unit=words)
+                )
 
     def _page(self, symbol: Symbol) -> Page:
         entry, what = symbol.entry, gloss(symbol)
@@ -116,11 +150,16 @@ class Prose:
         """Put every fact about the arguments and the result of a symbol somewhere."""
         draw, page = self._draw("facts", entry), self.pages[entry.path]
         if entry.kind in {"function", "class"}:
-            if entry.subject and not any(need.param == "structure" for need in entry.needs):
+            if entry.subject and not any(
+                need.param == "structure" for need in entry.needs
+            ):
                 named = {"structure": "the crystal"}
                 what = named.get(entry.subject, f"the {entry.subject} of the crystal")
                 text = say(draw, "subject", what=what)
-                page.params[entry.subject] = (entry.subject.capitalize(), f"{_begun(text)}.")
+                page.params[entry.subject] = (
+                    entry.subject.capitalize(),
+                    f"{_begun(text)}.",
+                )
             for need in entry.needs:
                 self._need(entry, need, draw)
         for choice in entry.choices:
@@ -147,7 +186,11 @@ class Prose:
         if apart:
             manner = "unit alone inverted" if need.reciprocal else "unit alone"
             place = draw.of("", "", self._home(entry))
-            who = f"`{need.param}`" if not place else f"`{need.param}` of `{self._short(entry)}`"
+            who = (
+                f"`{need.param}`"
+                if not place
+                else f"`{need.param}` of `{self._short(entry)}`"
+            )
             measure = self._measure(entry, need.convention, draw)
             told = say(draw, manner, who=who, **measure)
             self._keep(entry, place or entry.path, told)
@@ -155,13 +198,20 @@ class Prose:
     def _put(self, entry: Entry, param: str, kind: str, text: str, draw: Draw) -> None:
         """Tell of a parameter with it, or elsewhere."""
         place, who = self._place(entry, draw, param)
-        told = f"{_begun(text)}." if not place else say(draw, "told", who=who, text=text)
-        self.pages[entry.path].params[param] = kind, self._tell(entry, place, told, draw)
+        told = (
+            f"{_begun(text)}." if not place else say(draw, "told", who=who, text=text)
+        )
+        self.pages[entry.path].params[param] = (
+            kind,
+            self._tell(entry, place, told, draw),
+        )
 
     def _place(self, entry: Entry, draw: Draw, param: str = "") -> tuple[str, str]:
         """Where a fact stands (empty: its usual place), and what it calls the parameter there."""
         chance, neighbours = draw.number(), self._homes[self._module(entry)]
-        able = [one for one in neighbours if one.kind == "function" and one is not entry]
+        able = [
+            one for one in neighbours if one.kind == "function" and one is not entry
+        ]
         neighbour = draw.choice(able or [entry])
         if chance < 0.55 or (chance > 0.8 and entry.successor):
             return "", ""
@@ -182,8 +232,13 @@ class Prose:
         self._keep(entry, place, sentence)
         if not place:
             return sentence
-        named = {entry.path: "the notes", self._module(entry): "the introduction of this module"}
-        return say(draw, "elsewhere", place=named.get(place, f"`{place.rpartition('.')[2]}`"))
+        named = {
+            entry.path: "the notes",
+            self._module(entry): "the introduction of this module",
+        }
+        return say(
+            draw, "elsewhere", place=named.get(place, f"`{place.rpartition('.')[2]}`")
+        )
 
     def _home(self, entry: Entry) -> str:
         return entry.owner or self._module(entry)
@@ -198,7 +253,9 @@ class Prose:
     def _draw(self, purpose: str, entry: Entry) -> Draw:
         return Draw(self._seed, purpose, entry.term, entry.path)
 
-    def _measure(self, entry: Entry, convention: Convention, draw: Draw) -> dict[str, str]:
+    def _measure(
+        self, entry: Entry, convention: Convention, draw: Draw
+    ) -> dict[str, str]:
         """Unit and sign; the unit of the module where that is the same."""
         found, common = measure(convention, draw), draw.chance(0.5)
         of_module = self._units.get((self._module(entry), convention.family))
@@ -217,9 +274,13 @@ class Prose:
         names["own"] = "" if source.kind == "constant" else say(draw, "own")
         chance, symbol = draw.number(), self._draft.symbols[source.path]
         told = takewhile(lambda one: one is not entry, self._homes[self._module(entry)])
-        takers = [(one, other) for one in told
-                  if one.kind in {"function", "class"} and not one.successor
-                  for other in one.needs if other.term == need.term]  # fmt: skip
+        takers = [
+            (one, other)
+            for one in told
+            if one.kind in {"function", "class"} and not one.successor
+            for other in one.needs
+            if other.term == need.term
+        ]
         manner = "by term"
         if 0.5 < chance < 0.6 and takers:
             manner, (other, same) = "by neighbour", draw.choice(takers)
@@ -232,9 +293,16 @@ class Prose:
             names["text"] = words(symbol, [int(part != plain) for part in range(3)])
         text = say(draw, manner, **names)
         if need.pick in lexicon.RULES:
-            text = say(draw, "element of", text=text, rule=draw.choice(lexicon.RULES[need.pick]))
+            text = say(
+                draw,
+                "element of",
+                text=text,
+                rule=draw.choice(lexicon.RULES[need.pick]),
+            )
         elif need.pick:
-            text = say(draw, "pick of", text=text, rule=draw.choice(lexicon.PICKS[need.pick]))
+            text = say(
+                draw, "pick of", text=text, rule=draw.choice(lexicon.PICKS[need.pick])
+            )
         if need.reciprocal:
             text = say(draw, "reciprocal", text=text)
         return " ".join([text, *asked_for(need.settings, draw)])
@@ -244,9 +312,16 @@ class Prose:
         if choice.kind == "number":
             family = lexicon.FAMILY[choice.role]
             unit = self._measure(entry, Convention(family, choice.unit), draw)["unit"]
-            return say(draw, "number", role=choice.role, unit=unit, default=choice.default)
+            return say(
+                draw, "number", role=choice.role, unit=unit, default=choice.default
+            )
         said = [
-            say(draw, "meaning", value=value, meaning=draw.choice(lexicon.WORDINGS[meaning]))
+            say(
+                draw,
+                "meaning",
+                value=value,
+                meaning=draw.choice(lexicon.WORDINGS[meaning]),
+            )
             for value, meaning in draw.shuffled(choice.meanings)
         ]
         default = say(draw, "default", value=choice.default)
@@ -274,9 +349,18 @@ def use(symbol: Symbol, wordings: Sequence[int] = DOCUMENTED) -> str:
 def asked_for(settings: Sequence[Setting], draw: Draw) -> list[str]:
     """Options, as a text asks for them."""
     words = [draw.choice(lexicon.RULES.get(each.meaning, ("",))) for each in settings]
-    meanings = [draw.choice(lexicon.WORDINGS.get(s.meaning, (s.meaning,))) for s in settings]
+    meanings = [
+        draw.choice(lexicon.WORDINGS.get(s.meaning, (s.meaning,))) for s in settings
+    ]
     return [
-        say(draw, f"with {s.kind}", meaning=meaning, value=s.value, unit=s.unit, rule=rule)
+        say(
+            draw,
+            f"with {s.kind}",
+            meaning=meaning,
+            value=s.value,
+            unit=s.unit,
+            rule=rule,
+        )
         for s, meaning, rule in zip(settings, meanings, words, strict=True)
     ]
 
@@ -306,7 +390,10 @@ def measure(convention: Convention, draw: Draw) -> dict[str, str]:
     unit, sign = lexicon.UNIT[convention.unit], ""
     if convention.polarity >= 0:
         ways = lexicon.POLARITIES[convention.polarity]
-        sides = {"direction": ways[convention.sense], "opposite": ways[1 - convention.sense]}
+        sides = {
+            "direction": ways[convention.sense],
+            "opposite": ways[1 - convention.sense],
+        }
         sign = say(draw, "sign", **sides)
     words = draw.of(unit.symbol, unit.words, unit.other_words)
     capital = words if words == unit.symbol else _begun(words)
@@ -319,5 +406,9 @@ def _begun(text: object) -> str:
 
 def _fill(text: str, indent: str = "", hang: str = "") -> str:
     return textwrap.fill(
-        text, 88, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False
+        text,
+        88,
+        initial_indent=indent,
+        subsequent_indent=indent + hang,
+        break_on_hyphens=False,
     )

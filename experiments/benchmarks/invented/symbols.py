@@ -13,26 +13,57 @@ from typing import Literal
 
 from experiments.benchmarks.invented import crystals, graph, lexicon
 from experiments.benchmarks.invented.crystals import ELEMENTS, OF_SUBJECT, RAWS, Crystal
-from experiments.benchmarks.invented.graph import Convention, Entry, Need, Ratio, Setting, Symbol
+from experiments.benchmarks.invented.graph import (
+    Convention,
+    Entry,
+    Need,
+    Ratio,
+    Setting,
+    Symbol,
+)
 from experiments.benchmarks.invented.lexicon import Draw, Knobs
 
 #: ``maker``: makes structures; ``leaf``: measures a crystal; ``derived``: takes what others give.
-Role = Literal["constant", "table", "maker", "leaf", "derived", "class", "method", "property"]
+Role = Literal[
+    "constant", "table", "maker", "leaf", "derived", "class", "method", "property"
+]
 CORE = 100  # numbers below belong to the core
 _CORE_MODULES = 4
 _CORE_SYMBOLS, _LEAVES, _DEPRECATED = 50, 12, 3
 _IN_CLASSES = 6  # two classes with two members each
 _PER_MODULE, _ATTEMPTS, _WORDS_EACH = 30, 60, 10
 #: Up to which chance a symbol outside of the core has a role that takes nothing.
-_RARE: tuple[tuple[float, Role], ...] = ((0.05, "constant"), (0.1, "table"), (0.13, "maker"))
+_RARE: tuple[tuple[float, Role], ...] = (
+    (0.05, "constant"),
+    (0.1, "table"),
+    (0.13, "maker"),
+)
 _OPAQUE = 0.5  # share of names that say nothing of the term
-_MIXED: Sequence[graph.Result] = ("float", "float", "float", "float", "int", "str", "list", "dict")
-_RESULTS: Mapping[str, graph.Result] = {"table": "dict", "constant": "float", "maker": "structure",
-                                  "class": "structure"}  # fmt: skip
+_MIXED: Sequence[graph.Result] = (
+    "float",
+    "float",
+    "float",
+    "float",
+    "int",
+    "str",
+    "list",
+    "dict",
+)
+_RESULTS: Mapping[str, graph.Result] = {
+    "table": "dict",
+    "constant": "float",
+    "maker": "structure",
+    "class": "structure",
+}
 _GENERIC = ("estimate", "evaluate", "profile", "response", "reduced_value", "assess")
 _POWERS = (1.0, 1.0, -1.0, 1.2, 0.85)
-_KINDS: Mapping[str, graph.Kind] = {"constant": "constant", "table": "constant", "class": "class",
-                              "method": "method", "property": "property"}  # fmt: skip
+_KINDS: Mapping[str, graph.Kind] = {
+    "constant": "constant",
+    "table": "constant",
+    "class": "class",
+    "method": "method",
+    "property": "property",
+}
 
 
 @dataclass(frozen=True)
@@ -59,13 +90,21 @@ class Draft:
 
     def sources(self, number: int, layers: range) -> list[Entry]:
         """What symbol ``number`` may take: values, and for one of the core those of the core."""
-        return [s.entry for s in self.symbols.values() if s.layer in layers and s.entry.term
-                and not s.entry.successor and s.entry.result != "structure"
-                and (s.core or number >= CORE)]  # fmt: skip
+        return [
+            s.entry
+            for s in self.symbols.values()
+            if s.layer in layers
+            and s.entry.term
+            and not s.entry.successor
+            and s.entry.result != "structure"
+            and (s.core or number >= CORE)
+        ]
 
     def usual(self, need: Need) -> float:
         """Usual magnitude of what a need is given, as the formula sees it."""
-        given = [(graph.plan(need, probe, self.by_term), probe) for probe in self.probes]
+        given = [
+            (graph.plan(need, probe, self.by_term), probe) for probe in self.probes
+        ]
         values = [graph.evaluate(one, probe, self.symbols) for one, probe in given]
         usual = _middle(list(map(graph.counted, values)))
         return _round(1.0 / usual if need.reciprocal else usual)
@@ -79,7 +118,9 @@ def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting
         if choice.kind == "element":
             found.append(Setting("element", draw.choice(list(lexicon.RULES))))
         elif stated and choice.kind == "mode":
-            others = [meaning for value, meaning in choice.meanings if value != choice.default]
+            others = [
+                meaning for value, meaning in choice.meanings if value != choice.default
+            ]
             found.append(Setting("mode", draw.choice(others)))
         elif stated:
             unit = draw.choice(lexicon.UNITS[lexicon.FAMILY[choice.role]])
@@ -90,7 +131,13 @@ def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting
 
 
 def draw_symbol(
-    draft: Draft, number: int, role: Role, layer: int, *, attempt: int = 0, of: Entry | None = None
+    draft: Draft,
+    number: int,
+    role: Role,
+    layer: int,
+    *,
+    attempt: int = 0,
+    of: Entry | None = None,
 ) -> Symbol:
     """Draw a symbol; ``of`` is the class of a method or property, the base of a class.
 
@@ -107,15 +154,28 @@ def draw_symbol(
 
     needs, subject, raw = _draw_inputs(draft, draw, number, role, layer, of=of)
     if of is None:
-        needs = [n if n.param == "structure" else replace(n, param=name(n.param)) for n in needs]
+        needs = [
+            n if n.param == "structure" else replace(n, param=name(n.param))
+            for n in needs
+        ]
     drawn = draw.choice(_MIXED)
-    by_element = drawn in {"list", "dict"} and subject not in {"structure", "composition"}
+    by_element = drawn in {"list", "dict"} and subject not in {
+        "structure",
+        "composition",
+    }
     result = _RESULTS.get(role, "float" if by_element else drawn)
-    family, polarity = draw.choice(list(lexicon.UNITS)), draw.below(2 * len(lexicon.POLARITIES))
-    polarity = polarity if polarity < len(lexicon.POLARITIES) else -1  # every other one has none
+    family, polarity = (
+        draw.choice(list(lexicon.UNITS)),
+        draw.below(2 * len(lexicon.POLARITIES)),
+    )
+    polarity = (
+        polarity if polarity < len(lexicon.POLARITIES) else -1
+    )  # every other one has none
     convention = respelled(draw, Convention(family, polarity=polarity))
     convention = Convention() if result in {"int", "str", "structure"} else convention
-    noun = draw.choice(lexicon.NOUNS["strain" if role == "maker" else convention.family])
+    noun = draw.choice(
+        lexicon.NOUNS["strain" if role == "maker" else convention.family]
+    )
     options = _draw_options(draw, role, coined[:3], name)
     scale = 0.02 * (1 + draw.below(3)) if role == "maker" else draw.between(0.4, 9.0, 2)
     home = draft.home(number)
@@ -141,12 +201,16 @@ def draw_symbol(
         effects=tuple(effect for _, effect in options),
         tick=10.0 ** math.floor(math.log10(scale)) / 5000,
         prefix=draw.of("kl", "mo", "tr", "us"),
-        values={e: sign * round(scale * (0.4 + 1.6 * draw.number()), 4) for e in ELEMENTS}
+        values={
+            e: sign * round(scale * (0.4 + 1.6 * draw.number()), 4) for e in ELEMENTS
+        }
         if role == "table"
         else None,
     )
     base = of.path if of is not None and role == "class" else ""
-    gloss, use = (_phrases(seed, number, tables) for tables in (lexicon.GLOSS, lexicon.USE))
+    gloss, use = (
+        _phrases(seed, number, tables) for tables in (lexicon.GLOSS, lexicon.USE)
+    )
     return Symbol(entry, formula, layer, gloss, use, number < CORE, base)
 
 
@@ -164,8 +228,13 @@ def _draw_inputs(
         raw = draw.choice(list(RAWS))
         return [], RAWS[raw][0], raw
     if role == "derived" and layer == 2 and draw.chance(0.3):
-        makers = [s.entry for s in draft.symbols.values() if s.entry.kind == "function"
-                  and s.entry.result == "structure" and (s.core or number >= CORE)]  # fmt: skip
+        makers = [
+            s.entry
+            for s in draft.symbols.values()
+            if s.entry.kind == "function"
+            and s.entry.result == "structure"
+            and (s.core or number >= CORE)
+        ]
         maker = draw.choice(makers)
         growing = [*OF_SUBJECT["structure"], *OF_SUBJECT["lattice"]]
         need = Need("structure", maker.term, draw_settings(draw, maker))
@@ -185,11 +254,18 @@ def _draw_inputs(
 
 def draw_need(draw: Draw, source: Entry) -> Need:
     """How a symbol takes what another gives."""
-    picks = {"list": list(lexicon.PICKS), "dict": list(lexicon.RULES)}.get(source.result, [""])
-    settings, convention = draw_settings(draw, source), respelled(draw, source.convention)
+    picks = {"list": list(lexicon.PICKS), "dict": list(lexicon.RULES)}.get(
+        source.result, [""]
+    )
+    settings, convention = (
+        draw_settings(draw, source),
+        respelled(draw, source.convention),
+    )
     reciprocal = draw.chance(0.12) and bool(convention.family)
     param = source.term.split()[1]
-    return Need(param, source.term, settings, draw.choice(picks), convention, reciprocal)
+    return Need(
+        param, source.term, settings, draw.choice(picks), convention, reciprocal
+    )
 
 
 def respelled(draw: Draw, convention: Convention) -> Convention:
@@ -199,7 +275,9 @@ def respelled(draw: Draw, convention: Convention) -> Convention:
         return convention
     units = lexicon.UNITS[convention.family]
     unit = units[int(place * len(units))].symbol
-    return replace(convention, unit=unit, sense=sense if convention.polarity >= 0 else 0)
+    return replace(
+        convention, unit=unit, sense=sense if convention.polarity >= 0 else 0
+    )
 
 
 def _draw_options(
@@ -215,14 +293,26 @@ def _draw_options(
             param = draw.choice(list(lexicon.MODES))
             meanings = draw.shuffled(lexicon.MODES[param])[: 2 + draw.below(2)]
             known = tuple(zip(values, meanings, strict=False))
-            factors = draw.shuffled((1.0, draw.between(1.3, 1.7), draw.between(0.5, 0.75)))
-            choice = graph.Choice(name(param), "mode", known, default=draw.choice(known)[0])
+            factors = draw.shuffled(
+                (1.0, draw.between(1.3, 1.7), draw.between(0.5, 0.75))
+            )
+            choice = graph.Choice(
+                name(param), "mode", known, default=draw.choice(known)[0]
+            )
             found.append((choice, dict(zip(dict(known), factors, strict=False))))
         elif kind == "number":
-            family, default = draw.choice(list(lexicon.ROLES)), draw.between(0.5, 9.0, 1)
-            role_name, unit = lexicon.ROLES[family], draw.choice(lexicon.UNITS[family]).symbol
+            family, default = (
+                draw.choice(list(lexicon.ROLES)),
+                draw.between(0.5, 9.0, 1),
+            )
+            role_name, unit = (
+                lexicon.ROLES[family],
+                draw.choice(lexicon.UNITS[family]).symbol,
+            )
             param = name(role_name.replace(" ", "_"))
-            choice = graph.Choice(param, "number", default=default, role=role_name, unit=unit)
+            choice = graph.Choice(
+                param, "number", default=default, role=role_name, unit=unit
+            )
             found.append((choice, {"slope": _round(draw.between(0.5, 2.0) / default)}))
         else:
             choice = graph.Choice(name("element"), "element")
@@ -230,12 +320,16 @@ def _draw_options(
     return found
 
 
-def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) -> list[Ratio]:
+def _draw_ratios(
+    draft: Draft, draw: Draw, number: int, entry: Entry, raw: str
+) -> list[Ratio]:
     if entry.kind in {"class", "constant"} or entry.result == "structure":
         return []
     ratios = []
     if raw:
-        usual = _round(_middle([crystals.measure(raw, probe) for probe in draft.probes]))
+        usual = _round(
+            _middle([crystals.measure(raw, probe) for probe in draft.probes])
+        )
         ratios.append(Ratio("raw", raw, usual, draw.of(1.0, -1.0, 1.5, 0.75)))
     ratios += [
         Ratio("need", need.param, draft.usual(need), draw.choice(_POWERS))
@@ -243,10 +337,18 @@ def _draw_ratios(draft: Draft, draw: Draw, number: int, entry: Entry, raw: str) 
         if need.param != "structure"
     ]
     home = f"{draft.home(number)}."
-    near = [s.entry for path, s in draft.symbols.items() if s.layer == 1 and path.startswith(home)]
+    near = [
+        s.entry
+        for path, s in draft.symbols.items()
+        if s.layer == 1 and path.startswith(home)
+    ]
     like = ("function", entry.subject, "float")
-    leaves = [e for e in near if (e.kind, e.subject, e.result) == like
-              and not (e.successor or e.convention.sense or e.of_element)]  # fmt: skip
+    leaves = [
+        e
+        for e in near
+        if (e.kind, e.subject, e.result) == like
+        and not (e.successor or e.convention.sense or e.of_element)
+    ]
     if leaves and not raw and draw.chance(0.6):  # it calls one of these itself
         leaf = draw.choice(leaves)
         usual = _round(draft.usual(Need("", leaf.term)))
@@ -265,16 +367,22 @@ def _name(draft: Draft, draw: Draw, role: Role, home: str, name: str) -> str:
     return name.upper() if role in {"constant", "table"} else name
 
 
-def _phrases(seed: int, number: int, tables: Sequence[Sequence[object]]) -> tuple[int, ...]:
+def _phrases(
+    seed: int, number: int, tables: Sequence[Sequence[object]]
+) -> tuple[int, ...]:
     """Numbers of three phrases; each combination once in a world."""
     size = min(map(len, tables))
-    place = (number * 1619 + seed * 977) % size**3  # 1619 is a prime: no two numbers meet
+    place = (
+        number * 1619 + seed * 977
+    ) % size**3  # 1619 is a prime: no two numbers meet
     return place % size, place // size % size, place // size**2
 
 
 def _middle(values: Sequence[float]) -> float:
     """Geometric mean of the magnitudes."""
-    return math.exp(math.fsum(math.log(max(abs(value), 1e-12)) for value in values) / len(values))
+    return math.exp(
+        math.fsum(math.log(max(abs(value), 1e-12)) for value in values) / len(values)
+    )
 
 
 def _round(value: float) -> float:
@@ -294,7 +402,11 @@ def grow(knobs: Knobs) -> Draft:
     while len(draft.symbols) < knobs.size:
         draw = Draw(knobs.seed, "other", number)
         chance, layer = draw.number(), 1 + draw.below(knobs.depth)
-        if chance > 0.97 and knobs.depth > 1 and len(draft.symbols) + _IN_CLASSES <= knobs.size:
+        if (
+            chance > 0.97
+            and knobs.depth > 1
+            and len(draft.symbols) + _IN_CLASSES <= knobs.size
+        ):
             _add_classes(draft, number)
             number += _IN_CLASSES
             continue
@@ -321,7 +433,9 @@ def _grow_core(draft: Draft) -> None:
     _deprecate(draft)
 
 
-def _add(draft: Draft, number: int, role: Role, layer: int, of: Entry | None = None) -> Entry:
+def _add(
+    draft: Draft, number: int, role: Role, layer: int, of: Entry | None = None
+) -> Entry:
     for attempt in range(_ATTEMPTS):
         symbol = draw_symbol(draft, number, role, layer, attempt=attempt, of=of)
         if _sensitive(draft, symbol):
@@ -344,7 +458,9 @@ def _sensitive(draft: Draft, symbol: Symbol) -> bool:
     entry = symbol.entry
     if not symbol.core or entry.result == "structure" or entry.kind == "constant":
         return True
-    settings = draw_settings(Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0)
+    settings = draw_settings(
+        Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0
+    )
     crystal, wanted = draft.probes[0], Need("", entry.term, settings)
     given = graph.plan(wanted, crystal, {**draft.by_term, entry.term: entry})
     return graph.all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
@@ -352,8 +468,11 @@ def _sensitive(draft: Draft, symbol: Symbol) -> bool:
 
 def _deprecate(draft: Draft) -> None:
     """Old variants of functions of the core, under other names and with other results."""
-    able = [s for s in draft.symbols.values()
-            if s.entry.kind == "function" and s.entry.result == "float"]  # fmt: skip
+    able = [
+        s
+        for s in draft.symbols.values()
+        if s.entry.kind == "function" and s.entry.result == "float"
+    ]
     order = Draw(draft.knobs.seed, "deprecated", draft.knobs.depth).shuffled(able)
     names = lexicon.words(draft.knobs.seed, lexicon.WORDS - 600, _DEPRECATED)
     for symbol, old in zip(order, names, strict=False):

@@ -14,10 +14,22 @@ from typing import Any
 
 from experiments.benchmarks.invented import graph
 from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
-from experiments.benchmarks.invented.graph import Call, Edge, Entry, Need, Others, Symbol
+from experiments.benchmarks.invented.graph import (
+    Call,
+    Edge,
+    Entry,
+    Need,
+    Others,
+    Symbol,
+)
 from experiments.benchmarks.invented.lexicon import Draw, Knobs, WorldError, template
 from experiments.benchmarks.invented.prose import TYPES, Prose, describe
-from experiments.benchmarks.invented.symbols import Draft, draw_settings, grow, respelled
+from experiments.benchmarks.invented.symbols import (
+    Draft,
+    draw_settings,
+    grow,
+    respelled,
+)
 
 _ABOUT = "Quantities of crystals, as our group defines them."
 _MOST = 7  # properties of a question
@@ -71,19 +83,27 @@ def generate(knobs: Knobs) -> World:
     """The world of these knobs."""
     draft = grow(knobs)
     prose = Prose(draft)
-    full, bare = (_files(draft, prose, documented=documented) for documented in (True, False))
+    full, bare = (
+        _files(draft, prose, documented=documented) for documented in (True, False)
+    )
     # What an installer would write. Packages of one seed differ by their version only.
     digest = hashlib.sha256("".join(full[name] for name in sorted(full)).encode())
     version = f"3.0.{int(digest.hexdigest()[:12], 16)}"
     folder = f"{draft.package}-{version}.dist-info"
     record = [*sorted(full), f"{folder}/METADATA", f"{folder}/RECORD"]
     about = {
-        record[-2]: f"Metadata-Version: 2.1\nName: {draft.package}\nVersion: {version}\n",
+        record[
+            -2
+        ]: f"Metadata-Version: 2.1\nName: {draft.package}\nVersion: {version}\n",
         record[-1]: "".join(f"{name},,\n" for name in record),
     }
     questions = tuple(draw_questions(draft))
     return World(
-        **vars(draft), files=full | about, bare=bare | about, prose=prose, questions=questions
+        **vars(draft),
+        files=full | about,
+        bare=bare | about,
+        prose=prose,
+        questions=questions,
     )
 
 
@@ -91,14 +111,22 @@ def _files(draft: Draft, prose: Prose, *, documented: bool) -> dict[str, str]:
     files, listed = {}, []
     for name in draft.modules:
         module = f"{draft.package}.{name}"
-        own = [one for path, one in draft.symbols.items() if path.startswith(f"{module}.")]
+        own = [
+            one for path, one in draft.symbols.items() if path.startswith(f"{module}.")
+        ]
         if own:
             listed.append(f"- `{name}`")
             files[f"{draft.package}/{name}.py"] = template("module.py.j2").render(
                 about=documented and textwrap.fill(" ".join(prose.modules[module]), 88),
-                symbols=own, by_term=draft.by_term, prose=prose, types=TYPES, raws=RAWS,
-                zip=zip, parameters=partial(_parameters, draft), parts=_parts,
-            )  # fmt: skip
+                symbols=own,
+                by_term=draft.by_term,
+                prose=prose,
+                types=TYPES,
+                raws=RAWS,
+                zip=zip,
+                parameters=partial(_parameters, draft),
+                parts=_parts,
+            )
     helpers = template("_helpers.py.j2").render(documented=documented)
     about = "\n\n".join([f'"""{_ABOUT}', "Modules:", "\n".join(listed) + '\n"""\n'])
     files[f"{draft.package}/_helpers.py"] = helpers
@@ -131,15 +159,23 @@ def _parts(symbol: Symbol) -> list[str]:
 def draw_questions(draft: Draft) -> list[InventedQuestion]:
     """The questions of a world; each passes its gates as far as they need no library."""
     knobs = draft.knobs
-    askable = [s for s in draft.symbols.values()
-               if s.core and s.entry.term and not s.entry.successor
-               and s.entry.kind != "constant" and s.entry.result != "structure"]  # fmt: skip
+    askable = [
+        s
+        for s in draft.symbols.values()
+        if s.core
+        and s.entry.term
+        and not s.entry.successor
+        and s.entry.kind != "constant"
+        and s.entry.result != "structure"
+    ]
     others = graph.mistakable(draft.symbols)
     times = Counter[str]()  # that a term was asked for
     found = []
     for number in range(1, knobs.questions + 1):
         for attempt in range(_ATTEMPTS):
-            draw = Draw(knobs.seed, "question", knobs.depth, knobs.breadth, number, attempt)
+            draw = Draw(
+                knobs.seed, "question", knobs.depth, knobs.breadth, number, attempt
+            )
             # Terms that were asked for less often come first, unless none of them passes.
             order = draw.shuffled(askable)
             if attempt < _EVEN:
@@ -154,7 +190,9 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
                 break
         else:
             given = f"seed={knobs.seed} depth={knobs.depth} breadth={knobs.breadth}"
-            raise WorldError(f"{given}: no question passes its gates; take another seed")
+            raise WorldError(
+                f"{given}: no question passes its gates; take another seed"
+            )
         times.update(one.wanted.term for one in question.asked)
         found.append(question)
     return found
@@ -190,12 +228,18 @@ def _draw(
     return question if len(asked) >= 2 else None
 
 
-def _ask(draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal) -> Asked:
+def _ask(
+    draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal
+) -> Asked:
     entry, knobs = symbol.entry, draft.knobs
     settings = draw_settings(draw, entry)
-    wanted = Need("", entry.term, settings, convention=respelled(draw, entry.convention))
+    wanted = Need(
+        "", entry.term, settings, convention=respelled(draw, entry.convention)
+    )
     given = graph.plan(wanted, crystal, draft.by_term)
-    words = Draw(knobs.seed, name, entry.term, draw.number())  # their number moves nothing else
+    words = Draw(
+        knobs.seed, name, entry.term, draw.number()
+    )  # their number moves nothing else
     text = describe(symbol, wanted, knobs.gap, words)
     gold = graph.evaluate(given, crystal, draft.symbols)
     return Asked(name, wanted, given, gold, text, TYPES[entry.result])
@@ -208,7 +252,9 @@ def _fit(value: Any, text: str) -> bool:
     shown = [float(number) for number in _NUMBER.findall(text)]
     parts = value.values() if isinstance(value, dict) else value
     leaves = [value] if isinstance(value, float) else list(parts)
-    hidden = not any(math.isclose(one, n, rel_tol=2e-3) for one in leaves for n in shown)
+    hidden = not any(
+        math.isclose(one, n, rel_tol=2e-3) for one in leaves for n in shown
+    )
     return hidden and all(1e-5 < abs(leaf) < 1e8 for leaf in leaves)
 
 
@@ -216,7 +262,9 @@ def program(targets: Mapping[str, Edge], crystal: Crystal) -> str:
     """A function ``reference`` that returns the values of plans, by property."""
     writer = _Writer()
     results = {name: writer.value(given) for name, given in targets.items()}
-    return template("program.py.j2").render(crystal=crystal, results=results, writer=writer)
+    return template("program.py.j2").render(
+        crystal=crystal, results=results, writer=writer
+    )
 
 
 class _Writer:
@@ -245,9 +293,13 @@ class _Writer:
             return self._name(entry.path)
         inputs = {one.param: self.value(one) for one in call.inputs}
         crystal = inputs.pop("structure", "crystal")
-        subject = {"": [], "structure": [crystal]}.get(entry.subject, [f"crystal.{entry.subject}"])
+        subject = {"": [], "structure": [crystal]}.get(
+            entry.subject, [f"crystal.{entry.subject}"]
+        )
         needs = [f"{param}={value}" for param, value in inputs.items()]
-        elements = {choice.param for choice in entry.choices if choice.kind == "element"}
+        elements = {
+            choice.param for choice in entry.choices if choice.kind == "element"
+        }
         options = [
             f"{param}={f'Element({value!r})' if param in elements else repr(value)}"
             for param, value in call.settings
@@ -264,7 +316,9 @@ class _Writer:
     def _name(self, path: str) -> str:
         last = path.rpartition(".")[2]
         taken = set(self.imported.values()) - {self.imported.get(path)}
-        return self.imported.setdefault(path, last if last not in taken else f"{last}_{len(taken)}")
+        return self.imported.setdefault(
+            path, last if last not in taken else f"{last}_{len(taken)}"
+        )
 
     def _bind(self, key: Any, stem: str, expression: str) -> str:
         if key not in self._known:

@@ -38,14 +38,18 @@ class LiveBenchmark:
     """
 
     level: Level = "scaffold"
-    root: str | Path | None = None  # a text: from a command line, or for another machine
+    root: str | Path | None = (
+        None  # a text: from a command line, or for another machine
+    )
     name: str = "live"
     packages: Sequence[str] = PACKAGES
     scorer = PropertyScorer()
 
     def load(self) -> list[Sample]:
         """All samples, sorted by question id."""
-        return read_tasks(Path(self.root or QUESTIONS), self.level, environment=ENVIRONMENT)
+        return read_tasks(
+            Path(self.root or QUESTIONS), self.level, environment=ENVIRONMENT
+        )
 
     def gold(self, *, split: Split = "all", trace: bool = True) -> ReferenceGold:
         """What retrieval is measured against.
@@ -61,7 +65,9 @@ class LiveBenchmark:
             if split == "all" or (sample.question.id in chosen) is (split == "chosen")
         ]
         if not samples:
-            raise QuestionError(f"split={split}: none of these questions is in {self.root}")
+            raise QuestionError(
+                f"split={split}: none of these questions is in {self.root}"
+            )
         parts = [self.name, self.level, *([split] if split != "all" else [])]
         from experiments.benchmarks.question_gold import ReferenceGold  # noqa: PLC0415
 

@@ -27,7 +27,11 @@ from agents.answer import Answer
 from agents.base import Question
 from docgen.calls import CodeResolver
 from docgen.sources import read_sources
-from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedScorer, table_test
+from experiments.benchmarks.mattools.published import (
+    MatToolsScorer,
+    PrintedScorer,
+    table_test,
+)
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
 from experiments.scorers.properties import PropertyScorer
@@ -51,7 +55,9 @@ QUESTION = "question.txt"
 PROPERTIES = "properties.json"
 SEGMENTS = "question_segments"
 #: Where the questions expect their files, relative to the working directory.
-FILES_INSIDE = PurePosixPath("tool_source_code/pymatgen-analysis-defects/tests/test_files")
+FILES_INSIDE = PurePosixPath(
+    "tool_source_code/pymatgen-analysis-defects/tests/test_files"
+)
 
 _NAMED = re.compile(rf"(?<![\w./]){FILES_INSIDE}/+([\w./=+*-]*\w)")
 _PACKED = ("", ".gz", ".bz2")
@@ -125,7 +131,9 @@ class MatToolsBenchmark:
             samples = read_lines(file, self.environment)
         else:
             folders = question_folders(root)
-            samples = [read_question(folder, root, self.environment) for folder in folders]
+            samples = [
+                read_question(folder, root, self.environment) for folder in folders
+            ]
         sound = self.subset == "verified"
         marked = [annotate(sample, sound=sound) for sample in samples]
         return [sample for sample in marked if sample.properties or not sound]
@@ -163,17 +171,25 @@ def read_lines(file: Path, environment: str) -> list[Sample]:
         except ValidationError as error:
             raise MatToolsError(f"{where}, {describe(error)}") from error
         files = file.with_name("test_files")
-        mounts = {inside: str(files / Path(inside).relative_to(FILES_INSIDE))
-                  for inside in line.data_files}  # fmt: skip
+        mounts = {
+            inside: str(files / Path(inside).relative_to(FILES_INSIDE))
+            for inside in line.data_files
+        }
         sample = make_sample(
-            Question(line.id, line.question, formats=formats_of(line.id), mounts=mounts),
-            [Property(p.name, p.description, p.format, json.dumps(p.expected))
-             for p in line.properties],
+            Question(
+                line.id, line.question, formats=formats_of(line.id), mounts=mounts
+            ),
+            [
+                Property(p.name, p.description, p.format, json.dumps(p.expected))
+                for p in line.properties
+            ],
             [path for path in mounts.values() if not Path(path).is_file()],
             table_test(line.id, [prop.model_dump() for prop in line.properties]),
             environment,
-        )  # fmt: skip
-        values = ", ".join(f"{prop.name!r}: {prop.expected}" for prop in line.properties)
+        )
+        values = ", ".join(
+            f"{prop.name!r}: {prop.expected}" for prop in line.properties
+        )
         code = f"{_REFERENCE}    return {{{values}}}\n"
         samples.append(replace(sample, reference=Answer(code, "reference", "strict")))
     return samples
@@ -191,7 +207,9 @@ def _properties(plain: Any) -> list[Property]:
             _text_of(entry.get("format")),
             json.dumps(repr(entry.get("value"))),
         )
-        for name, entry in ((name, _plain_keys(entry)) for name, entry in listed.items())
+        for name, entry in (
+            (name, _plain_keys(entry)) for name, entry in listed.items()
+        )
     ]
 
 
@@ -213,7 +231,10 @@ def question_folders(root: Path) -> list[Path]:
     found: dict[str, Path] = {}
     for test in segments or tests:
         other = found.setdefault(test.parent.name, test.parent)
-        if other != test.parent and (other / UNIT_TEST).read_bytes() != test.read_bytes():
+        if (
+            other != test.parent
+            and (other / UNIT_TEST).read_bytes() != test.read_bytes()
+        ):
             raise MatToolsError(
                 f"{other} and {test.parent}: two questions with the same name; benchmark.path "
                 "must name a folder that contains only one of them"
@@ -228,12 +249,16 @@ def question_folders(root: Path) -> list[Path]:
 
 def read_question(folder: Path, root: Path, environment: str) -> Sample:
     """The sample of one folder, whose name is its id; input files are looked for in ``root``."""
-    prompt, plain, source = (_text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST))
+    prompt, plain, source = (
+        _text(folder / name) for name in (QUESTION, PROPERTIES, UNIT_TEST)
+    )
     unit_test = _with_name(source, folder)
     try:
         properties = _properties(json.loads(plain))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise MatToolsError(f"{folder / PROPERTIES}: {type(error).__name__}: {error}") from error
+        raise MatToolsError(
+            f"{folder / PROPERTIES}: {type(error).__name__}: {error}"
+        ) from error
     mounts, missing = find_inputs(folder.name, (prompt, unit_test), root)
     # What only the benchmark states is not part of the question.
     formats = formats_of(folder.name)
@@ -305,14 +330,19 @@ def annotate(sample: Sample, *, sound: bool = False) -> Sample:
         found = [
             f"{entry['kind']}: {entry['reason']}"
             for entry in _table("errata")
-            if all(re.fullmatch(entry[key], text, re.IGNORECASE) for key, text in about.items())
+            if all(
+                re.fullmatch(entry[key], text, re.IGNORECASE)
+                for key, text in about.items()
+            )
         ]
         if not (found and sound):
             kept.append(replace(prop, erratum="; ".join(found) or None))
     return replace(sample, properties=tuple(kept))
 
 
-def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, str], list[str]]:
+def find_inputs(
+    name: str, texts: Sequence[str], root: Path
+) -> tuple[dict[str, str], list[str]]:
     """What a question is given, as it names it, and what it reads that is not here.
 
     ``inputs.yaml`` says it of the published questions; of any other one counts what ``texts`` (of
@@ -321,13 +351,18 @@ def find_inputs(name: str, texts: Sequence[str], root: Path) -> tuple[dict[str, 
     files = _input_files(root.resolve())
     reads = read_by(name)
     if reads is None:
-        reads = list(dict.fromkeys(path for text in texts for path in _NAMED.findall(text)))
+        reads = list(
+            dict.fromkeys(path for text in texts for path in _NAMED.findall(text))
+        )
     missing = [
         f"{FILES_INSIDE}/{path}"
         for path in reads
         if files is None
         or ".." in path.split("/")
-        or not any(glob(f"{path}{end}", root_dir=files, recursive=True) for end in _PACKED)  # noqa: PTH207 -- `a**b` too
+        or not any(
+            glob(f"{path}{end}", root_dir=files, recursive=True)  # noqa: PTH207 -- `a**b` too
+            for end in _PACKED
+        )
     ]
     return ({} if files is None else {str(FILES_INSIDE): str(files)}), missing
 
@@ -345,7 +380,11 @@ def _input_files(root: Path) -> Path | None:
 
     A checkout may have these sources in a branch of its own.
     """
-    near = [place / name for place in (root, root.parent) for name in (FILES_INSIDE, "test_files")]
+    near = [
+        place / name
+        for place in (root, root.parent)
+        for name in (FILES_INSIDE, "test_files")
+    ]
     first, *inner = FILES_INSIDE.parts
     below = (place.joinpath(*inner) for place in sorted(root.rglob(first)))
     return next(filter(Path.is_dir, [*near, *below]), None)
@@ -358,7 +397,9 @@ class MatToolsGold:
     Questions without any right answer are left out: their gold is unknown.
     """
 
-    recorded: Path  # JSONL with answers and their outcomes, as `matsmith replay` writes it
+    recorded: (
+        Path  # JSONL with answers and their outcomes, as `matsmith replay` writes it
+    )
     samples: Sequence[Sample]
     packages: Sequence[str]
     environment: str
@@ -372,14 +413,18 @@ class MatToolsGold:
         """Question -> qualified name -> kind."""
         folder = environments.site_packages(self.environment)
         usage = CodeResolver(read_sources(self.packages, folder))
-        used: dict[str, list[dict[str, str]]] = defaultdict(list)  # by each right answer
+        used: dict[str, list[dict[str, str]]] = defaultdict(
+            list
+        )  # by each right answer
         for row in self.right_answers():
             used[row["task"]].append(public_symbols(usage.symbols(row["code"])))
         found = {}
         for sample, answers in used.items():
             kinds = {name: kind for names in answers for name, kind in names.items()}
             counts = Counter(name for names in answers for name in names)
-            found[sample] = {n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)}
+            found[sample] = {
+                n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)
+            }
         return {name: found[name] for name in self.prompts() if found.get(name)}
 
     def right_answers(self) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,12 @@ from agents.base import Trajectory
 from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
 from experiments.scorers.base import PARTS, Metric, Score, Tools
-from experiments.scorers.properties import ANSWERS_FAULT, PropertyScorer, Verdicts, present
+from experiments.scorers.properties import (
+    ANSWERS_FAULT,
+    PropertyScorer,
+    Verdicts,
+    present,
+)
 from sandbox.base import Execution, Outcome, Sandbox, SandboxError
 
 #: Seconds for a unit test; it compares data.
@@ -51,17 +56,26 @@ async def run_unit_test(
     """
     name, unit_test = sample.question.id, sample.target
     # A test that does not name the folder of input files cannot read them.
-    read = [mount for mount in present(sample) if mount.target.split("/")[0] in unit_test]
+    read = [
+        mount for mount in present(sample) if mount.target.split("/")[0] in unit_test
+    ]
     properties = [prop.name for prop in sample.properties] if each else []
     execution = await verifier.call(
-        "experiments.benchmarks.mattools.unit_tests", "judge",
-        [unit_test, name, payload, properties], timeout=UNIT_TEST_TIMEOUT, mounts=read,
-    )  # fmt: skip
+        "experiments.benchmarks.mattools.unit_tests",
+        "judge",
+        [unit_test, name, payload, properties],
+        timeout=UNIT_TEST_TIMEOUT,
+        mounts=read,
+    )
     if execution.outcome in ANSWERS_FAULT:
-        return UnitTestVerdict(ok=False, exception=f"the unit test ended with {execution.outcome}")
+        return UnitTestVerdict(
+            ok=False, exception=f"the unit test ended with {execution.outcome}"
+        )
     if execution.outcome is not Outcome.OK:
         last = (execution.error or "no message").strip().splitlines()[-1]
-        raise SandboxError(f"the unit test of {name} ended with {execution.outcome}: {last}")
+        raise SandboxError(
+            f"the unit test of {name} ended with {execution.outcome}: {last}"
+        )
     return UnitTestVerdict.model_validate(execution.result)
 
 
@@ -97,7 +111,9 @@ class MatToolsScorer(PropertyScorer):
         return {**super().nothing(sample), "published": 0.0}
 
 
-def judge_each(verdict: UnitTestVerdict, names: Sequence[str]) -> dict[str, tuple[bool, str]]:
+def judge_each(
+    verdict: UnitTestVerdict, names: Sequence[str]
+) -> dict[str, tuple[bool, str]]:
     """Say for each property whether it passed, and why not.
 
     A message belongs to the property that it names. Where one names none, or the test raised,
@@ -112,7 +128,9 @@ def judge_each(verdict: UnitTestVerdict, names: Sequence[str]) -> dict[str, tupl
         if None not in named:
             return {name: (name not in named, named.get(name, "")) for name in names}
     return {
-        name: (True, "") if verdict.each.get(name) is True else (False, named.get(name) or said)
+        name: (True, "")
+        if verdict.each.get(name) is True
+        else (False, named.get(name) or said)
         for name in names
     }
 
@@ -154,13 +172,17 @@ class PrintedScorer(MatToolsScorer):
     (see `.stdout_rules.run_and_read`, ``no_code``, ``unit_test``, or how the sandbox ended it).
     """
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See above."""
         code, entry = trajectory.code or "", trajectory.entry or ""
         if not code.strip() or not entry.strip():
             return self._unreadable(sample, "no_code", "there is no code")
         if tools.verifier is None:
-            raise SandboxError("answers are verified in a sandbox, but there is no sandbox")
+            raise SandboxError(
+                "answers are verified in a sandbox, but there is no sandbox"
+            )
         script = f"{code}\nprint({entry}())"
         rules = inspect.getsource(stdout_rules)
         program = f"{rules}\n\ndef published():\n    return run_and_read({script!r})\n"
@@ -181,12 +203,18 @@ class PrintedScorer(MatToolsScorer):
             values={"runnable": 1.0, "published": counted},
             passed={name: right for name, (right, _) in each.items()},
             reasons={name: why for name, (right, why) in each.items() if not right},
-            artefacts={VERDICT: f"{'all_correct' if verdict.ok else 'some_wrong'} {wrong}"},
+            artefacts={
+                VERDICT: f"{'all_correct' if verdict.ok else 'some_wrong'} {wrong}"
+            },
             execution=execution,
         )
 
     def _unreadable(
-        self, sample: Sample, outcome: str, reason: str, execution: Execution | None = None
+        self,
+        sample: Sample,
+        outcome: str,
+        reason: str,
+        execution: Execution | None = None,
     ) -> Score:
         failed = self._failed(sample, outcome, reason or outcome, execution)
         return replace(failed, artefacts={VERDICT: "not_runnable"})
@@ -202,8 +230,18 @@ def _printed(execution: Execution) -> tuple[str | None, str, str]:
     if not isinstance(value, Mapping) or execution.payload is None:
         return None, str(Outcome.BAD_RESULT), "the reading of stdout was tampered with"
     node = json.loads(execution.payload).get("answer")
-    if isinstance(value.get("answer"), Mapping) and node is not None and not value.get("reason"):
+    if (
+        isinstance(value.get("answer"), Mapping)
+        and node is not None
+        and not value.get("reason")
+    ):
         return json.dumps(node), "", ""
-    told = {name: text.strip() if isinstance(text := value.get(name), str) else ""
-            for name in ("reason", "error", "stdout")}  # fmt: skip
-    return None, told["reason"] or str(Outcome.BAD_RESULT), told["error"] or told["stdout"]
+    told = {
+        name: text.strip() if isinstance(text := value.get(name), str) else ""
+        for name in ("reason", "error", "stdout")
+    }
+    return (
+        None,
+        told["reason"] or str(Outcome.BAD_RESULT),
+        told["error"] or told["stdout"],
+    )

@@ -32,9 +32,21 @@ def mattools_qa(
         question = Question(str(number), answering_prompt(each), answer=Letters())
         right, source = each["correct_answer"], each["source"]
         area = "/".join(source.rpartition("/")[0].split("/")[:2])
-        labels = {name: text for name, text in (("kind", each["kind"]), ("area", area)) if text}
+        labels = {
+            name: text
+            for name, text in (("kind", each["kind"]), ("area", area))
+            if text
+        }
         samples.append(
-            Sample(question, (), environment, labels, target=right, cluster=source, reference=right)
+            Sample(
+                question,
+                (),
+                environment,
+                labels,
+                target=right,
+                cluster=source,
+                reference=right,
+            )
         )
     if not samples:
         raise ReleaseError(f"{file}: contains no question")
@@ -62,8 +74,15 @@ def _questions(item: Any) -> Iterator[dict[str, Any]]:
     """A stored question, or a published item: a source with its questions."""
     inner, source = [item], ""
     if isinstance(item, dict) and isinstance(item.get("questions"), list):
-        inner, metadata = item["questions"], (item.get("source") or {}).get("metadata") or {}
-        parts = (str(metadata[key]) for key in ("code_source_file", "name") if key in metadata)
+        inner, metadata = (
+            item["questions"],
+            (item.get("source") or {}).get("metadata") or {},
+        )
+        parts = (
+            str(metadata[key])
+            for key in ("code_source_file", "name")
+            if key in metadata
+        )
         source = "/".join(parts)
     for plain in inner:
         choices, letter = plain["choices"], str(plain["correct_answer"]).strip()
@@ -82,6 +101,10 @@ def answering_prompt(question: Mapping[str, Any]) -> str:
     """What a model is asked: the question, four choices, one letter in tags."""
     choices = {}
     for key, text in question["choices"].items():
-        lettered = text[:1] == key and text[1:2] in {".", ")", ":"}  # as published ones are
+        lettered = text[:1] == key and text[1:2] in {
+            ".",
+            ")",
+            ":",
+        }  # as published ones are
         choices[key.lower()] = text if lettered else f"{key}. {text}"
     return _PROMPT.format(question=question["question"], **choices)

@@ -74,7 +74,9 @@ class Recorded:
     question_id: str
     code: str  # of the function, as its name empty when the model gave none
     entry: str
-    outcome: str | None  # recorded verdict, as in `.published.VERDICT` (or without its number)
+    outcome: (
+        str | None
+    )  # recorded verdict, as in `.published.VERDICT` (or without its number)
 
 
 #: By run: each generation, and what became of it (``None`` when its input files are missing).
@@ -95,7 +97,9 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
     if path.is_dir():
         files = sorted(path.rglob(PUBLISHED_NAME)) or sorted(path.glob("*.jsonl"))
     if not files or not all(file.is_file() for file in files):
-        raise MatToolsError(f"recorded={path}: no such file, nor a folder with {PUBLISHED_NAME}")
+        raise MatToolsError(
+            f"recorded={path}: no such file, nor a folder with {PUBLISHED_NAME}"
+        )
     ids, rows = frozenset(known), []
     for file in files:
         folder = file.resolve().parent
@@ -108,9 +112,13 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
                 if line.strip():
                     rows.append(_row(json.loads(line), run, run_key, ids))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                reason = (
+                    f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                )
                 where = f"{file}, line {number}"
-                raise MatToolsError(f"{where}: is not a generation ({reason})") from error
+                raise MatToolsError(
+                    f"{where}: is not a generation ({reason})"
+                ) from error
     if not rows:
         raise MatToolsError(f"recorded={path}: contains no generations")
     return rows
@@ -123,12 +131,16 @@ def _row(
     if question is None:
         question, code = plain["task"], plain.get("code")
         told = {name: str(plain[name]) for name in RunKey._fields if name in plain}
-        labels = [f"round {text}" if name == "round" else text for name, text in told.items()]
+        labels = [
+            f"round {text}" if name == "round" else text for name, text in told.items()
+        ]
         run = " ".join(labels) or run
         if len(told) == len(RunKey._fields):
             run_key = RunKey(**{**told, "round": int(told["round"])})  # type: ignore[arg-type]
     # A model may have given nothing (null) or something that is not text.
-    code, entry = ("" if text is None else str(text) for text in (code, plain.get("function_name")))
+    code, entry = (
+        "" if text is None else str(text) for text in (code, plain.get("function_name"))
+    )
     outcome = None
     if (found := plain.get("replayed")) is not None:
         outcome = str(found["outcome"])
@@ -146,9 +158,13 @@ def question_of(path: str, known: Collection[str]) -> str:
     parts = PurePosixPath(path.strip().replace("\\", "/")).parts[::-1]
     names = [name for part in parts for name in (part, PurePosixPath(part).stem)]
     folders = [part for part in parts if not PurePosixPath(part).suffix]
-    alike = ([one for one in known if one.casefold() == name.casefold()] for name in names)
+    alike = (
+        [one for one in known if one.casefold() == name.casefold()] for name in names
+    )
     meant = [one for ones in alike for one in ones if len(ones) == 1]
-    return next(iter([*(name for name in names if name in known), *meant, *folders, path]))
+    return next(
+        iter([*(name for name in names if name in known), *meant, *folders, path])
+    )
 
 
 def key_of_folder(folder: Path) -> RunKey | None:
@@ -158,14 +174,20 @@ def key_of_folder(folder: Path) -> RunKey | None:
     """
     parts = [part.casefold() for part in reversed(folder.parts)]
     system = next((SYSTEMS[part] for part in parts if part in SYSTEMS), None)
-    rounds = [found[1] for part in parts if (found := re.fullmatch(r"round_?(\d+)", part))]
+    rounds = [
+        found[1] for part in parts if (found := re.fullmatch(r"round_?(\d+)", part))
+    ]
     named = _MODEL.fullmatch(folder.name)
     if system is None or not rounds or named is None:
         return None
     if system == "single":
         return RunKey(system, folder.name, "none", int(rounds[0]))
     retrieval = RETRIEVAL.get(named["number"] or "")
-    return None if retrieval is None else RunKey(system, named["model"], retrieval, int(rounds[0]))
+    return (
+        None
+        if retrieval is None
+        else RunKey(system, named["model"], retrieval, int(rounds[0]))
+    )
 
 
 @cache
@@ -191,7 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _replay(given: Sequence[str]) -> int:
     """Run and judge what is recorded."""
-    own = dict(word.partition("=")[::2] for word in given if word.partition("=")[0] in _OWN)
+    own = dict(
+        word.partition("=")[::2] for word in given if word.partition("=")[0] in _OWN
+    )
     if not own.get("recorded"):
         raise UsageError("recorded=PATH: is required")
     recorded = Path(own["recorded"])
@@ -202,7 +226,9 @@ def _replay(given: Sequence[str]) -> int:
     ours += [word for word in given if word.partition("=")[0] not in _OWN]
     config = recorded_config(None, ours)
     if config.benchmark.name != "mattools":
-        raise UsageError(f"benchmark={config.benchmark.name}: only mattools can be replayed")
+        raise UsageError(
+            f"benchmark={config.benchmark.name}: only mattools can be replayed"
+        )
     known = {one.question.id for one in load_samples(build_benchmark(config), config)}
     generations = read_recorded(recorded, known)
     strangers = ", ".join(sorted({row.question_id for row in generations} - known))
@@ -218,8 +244,14 @@ def _replay(given: Sequence[str]) -> int:
     code = run_all([_config(folders[name], rows, ours) for name, rows in runs.items()])
     found = {}
     for name, folder in folders.items():
-        rows = {row.question_id: row for row in read_rows(folder / "results.jsonl") if row.scored}
-        found[name] = [(recorded, rows.get(key)) for key, recorded in runs[name].items()]
+        rows = {
+            row.question_id: row
+            for row in read_rows(folder / "results.jsonl")
+            if row.scored
+        }
+        found[name] = [
+            (recorded, rows.get(key)) for key, recorded in runs[name].items()
+        ]
     _write(out / "outcomes.jsonl", _outcomes(found))
     console = open_console()
     if strangers:
@@ -232,17 +264,26 @@ def _file_name(run: str) -> str:
     return re.sub(r"[^\w.-]+", "-", run).strip("-.") or "run"
 
 
-def _config(folder: Path, rows: Mapping[str, Recorded], ours: Sequence[str]) -> RunConfig:
+def _config(
+    folder: Path, rows: Mapping[str, Recorded], ours: Sequence[str]
+) -> RunConfig:
     """A run of one recording; its answers lie beside the folder of the run."""
     answers = folder.with_name(f"{folder.name}.answers.jsonl")
     answers.parent.mkdir(parents=True, exist_ok=True)
-    _write(answers, ({"id": name, "answer": "", "code": row.code, "entry": row.entry}
-                     for name, row in rows.items()))  # fmt: skip
+    _write(
+        answers,
+        (
+            {"id": name, "answer": "", "code": row.code, "entry": row.entry}
+            for name, row in rows.items()
+        ),
+    )
     return recorded_config(answers, [*ours, f"out='{folder}'"])
 
 
 def _write(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
 
 
 def _outcomes(runs: _Runs) -> Iterator[Mapping[str, Any]]:
@@ -250,11 +291,18 @@ def _outcomes(runs: _Runs) -> Iterator[Mapping[str, Any]]:
     for run, pairs in runs.items():
         for recorded, row in pairs:
             if row is not None:
-                label = recorded.run_key._asdict() if recorded.run_key else {"system": run}
+                label = (
+                    recorded.run_key._asdict() if recorded.run_key else {"system": run}
+                )
                 outcome, _, wrong = _verdict(row).partition(" ")
                 again = {"outcome": outcome, "wrong": int(wrong) if wrong else None}
-                yield {**label, "task": row.question_id, "function_name": recorded.entry,
-                       "code": recorded.code, "replayed": again}  # fmt: skip
+                yield {
+                    **label,
+                    "task": row.question_id,
+                    "function_name": recorded.entry,
+                    "code": recorded.code,
+                    "replayed": again,
+                }
 
 
 def _verdict(row: Row) -> str:
@@ -265,15 +313,21 @@ def _print(runs: _Runs, console: Console) -> None:
     """Print the runs beside the paper, what differs, and ``agree N/M`` at the end."""
     shown = Table(title="runnable functions | properties")
     for name in ("run", "questions", "files missing", "replayed", "paper"):
-        shown.add_column(name, justify="left" if name == "run" else "right", overflow="fold")
+        shown.add_column(
+            name, justify="left" if name == "run" else "right", overflow="fold"
+        )
     total, different = 0, []
     for run, pairs in runs.items():
         key, asked = pairs[0][0].run_key, len(pairs)
         judged = [(recorded, row) for recorded, row in pairs if row is not None]
-        sums = [sum(row.values.get(name) or 0 for _, row in judged)
-                for name in ("runnable", "published")]  # fmt: skip
+        sums = [
+            sum(row.values.get(name) or 0 for _, row in judged)
+            for name in ("runnable", "published")
+        ]
         paper = published().get(key, ()) if key and asked == QUESTIONS else ()
-        figures = (" | ".join(f"{value:.0f}" for value in pair) for pair in (sums, paper))
+        figures = (
+            " | ".join(f"{value:.0f}" for value in pair) for pair in (sums, paper)
+        )
         shown.add_row(run, str(asked), str(asked - len(judged) or ""), *figures)
         for recorded, row in judged:
             outcome, again = recorded.outcome, _verdict(row)

@@ -52,11 +52,15 @@ def run_and_read(script: str) -> dict[str, Any]:
     if killed := os.WIFSIGNALED(status):
         error = f"killed by signal {os.WTERMSIG(status)}"
     text = raw.decode(errors="replace").strip()
-    answer, reason = _read(text, raw, "killed" if killed else "exception" if error else None)
+    answer, reason = _read(
+        text, raw, "killed" if killed else "exception" if error else None
+    )
     return {"answer": answer, "reason": reason, "stdout": text[:SHOWN], "error": error}
 
 
-def _read(text: str, raw: bytes, fault: str | None) -> tuple[dict[Any, Any] | None, str | None]:
+def _read(
+    text: str, raw: bytes, fault: str | None
+) -> tuple[dict[Any, Any] | None, str | None]:
     """The dict that a stdout is, or why it is none; it counts, whatever came after."""
     if not text:
         return None, fault or "no_output"
@@ -90,7 +94,9 @@ def _become_script(source: bytes, output: IO[bytes], faults: int) -> NoReturn:
         path = str(Path("main.py").resolve())
         module = types.ModuleType("__main__")
         module.__file__ = path
-        module.__dict__["__builtins__"] = builtins  # the module itself, as in every script
+        module.__dict__["__builtins__"] = (
+            builtins  # the module itself, as in every script
+        )
         sys.modules["__main__"] = module
         sys.modules.pop("main", None)
 
@@ -135,7 +141,9 @@ def _replace_arrays(text: str, keep: Callable[[Any], str]) -> str:
         position = found.end()
         if (end := _closing(text, position)) is None:
             continue
-        with contextlib.suppress(Exception):  # the published rule: what cannot be evaluated stays
+        with contextlib.suppress(
+            Exception
+        ):  # the published rule: what cannot be evaluated stays
             placeholder = keep(_array(text[found.start() : end]))
             text = text[: found.start()] + placeholder + text[end:]
             position = found.start() + len(placeholder)
@@ -163,7 +171,9 @@ def _array(expression: str) -> Any:
     return eval(source, {"np": np, "Element": Element})  # noqa: S307
 
 
-def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any], str]) -> str:
+def _replace_elements(
+    text: str, pattern: re.Pattern[str], keep: Callable[[Any], str]
+) -> str:
     def replaced(found: re.Match[str]) -> str:
         from pymatgen.core import Element  # noqa: PLC0415 - only where there is one
 
@@ -178,7 +188,9 @@ def _replace_elements(text: str, pattern: re.Pattern[str], keep: Callable[[Any],
 def _restore(value: Any, known: dict[str, Any]) -> Any:
     """Put arrays and Elements back: in dicts and lists, not in tuples and sets."""
     if isinstance(value, dict):
-        return {_restore(key, known): _restore(item, known) for key, item in value.items()}
+        return {
+            _restore(key, known): _restore(item, known) for key, item in value.items()
+        }
     if isinstance(value, list):
         return [_restore(item, known) for item in value]
     return known.get(value, value) if isinstance(value, str) else value

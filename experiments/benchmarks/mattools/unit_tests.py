@@ -40,7 +40,9 @@ def load(source: str, name: str) -> Test:
     module = types.ModuleType("new_unit_test")
     module.__file__ = str(Path("new_unit_test.py").resolve())
     sys.modules[module.__name__] = module
-    Path("new_unit_test.py").write_text(source, encoding="utf-8", errors="backslashreplace")
+    Path("new_unit_test.py").write_text(
+        source, encoding="utf-8", errors="backslashreplace"
+    )
     module.__dict__["by_table"] = by_table
     exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return cast("Test", vars(module)[name])
@@ -79,7 +81,10 @@ def _read(result: Any) -> dict[str, Any]:
     ):
         return {"ok": True}
     if not sequence:
-        return {"ok": False, "exception": f"the unit test returned {type(result).__name__}"}
+        return {
+            "ok": False,
+            "exception": f"the unit test returned {type(result).__name__}",
+        }
     *errors, wrong, count = result
     return {
         "ok": False,
@@ -91,7 +96,11 @@ def _read(result: Any) -> dict[str, Any]:
 
 def _cut(text: str) -> str:
     """A message shows values of the answer, which may be megabytes; its ends say what it is."""
-    return text if len(text) <= MESSAGE else f"{text[: MESSAGE // 2]} ... {text[-MESSAGE // 2 :]}"
+    return (
+        text
+        if len(text) <= MESSAGE
+        else f"{text[: MESSAGE // 2]} ... {text[-MESSAGE // 2 :]}"
+    )
 
 
 def _passes(test: Test, payload: str, name: str) -> bool | None:
@@ -103,7 +112,9 @@ def _passes(test: Test, payload: str, name: str) -> bool | None:
     empty = _called(test, "{}")
     answer = json.loads(payload)
     pairs = answer["v"] if answer.get("$") == "dict" else list(answer.items())
-    alone = _called(test, json.dumps({"$": "dict", "v": [p for p in pairs if p[0] == name]}))
+    alone = _called(
+        test, json.dumps({"$": "dict", "v": [p for p in pairs if p[0] == name]})
+    )
     if empty.get("wrong") is None:
         return None
     # What raises cannot be compared.
@@ -122,8 +133,13 @@ def by_table(table: list[dict[str, Any]]) -> Test:
     types = {**vars(builtins), "numpy.ndarray": np.ndarray, "np.ndarray": np.ndarray}
     # The benchmark's own text; a mistake in it shows when the test is loaded, before any answer.
     wanted = {prop["name"]: eval(prop["expected"], dict(scope)) for prop in table}  # noqa: S307
-    kinds = {p["name"]: [p["format"]] if p["compare"] == "equal" else p["accepts"] for p in table}
-    classes = {name: tuple(types[kind] for kind in named) for name, named in kinds.items()}
+    kinds = {
+        p["name"]: [p["format"]] if p["compare"] == "equal" else p["accepts"]
+        for p in table
+    }
+    classes = {
+        name: tuple(types[kind] for kind in named) for name, named in kinds.items()
+    }
 
     def fault(prop: dict[str, Any], answer: dict[Any, Any]) -> str | None:
         name = prop["name"]

@@ -79,7 +79,9 @@ class Completion:
         tagged = [code for language, code in blocks if language in _PYTHON]
         for found in (tagged, [code for _, code in blocks], [] if blocks else [text]):
             if right := [code for code in found if code.strip() and _parses(code)]:
-                return Reading(max(right, key=len), "strict" if found is tagged else "repaired")
+                return Reading(
+                    max(right, key=len), "strict" if found is tagged else "repaired"
+                )
         return None
 
 
@@ -96,15 +98,21 @@ class NovelApiScorer(Scorer):
 
     modules: Mapping[str, str]  # source of what is run of the checkout, by module
     metrics: Sequence[Metric] = (
-        Metric(PARTS, "pass@1", "completions that run, call the target as the reference does, and "
-               "pass the task's tests"),
-    )  # fmt: skip
+        Metric(
+            PARTS,
+            "pass@1",
+            "completions that run, call the target as the reference does, and "
+            "pass the task's tests",
+        ),
+    )
 
     def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the protocol's
         """One."""
         return ["completion"]
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         answer = await find_value(sample, trajectory, tools)
         if answer.value is None:
@@ -113,19 +121,27 @@ class NovelApiScorer(Scorer):
             raise SandboxError("a completion is run in a sandbox, but there is none")
         task, calls = sample.target["task"], sample.target["calls"]
         arguments = [dict(self.modules), task, str(answer.value), calls]
-        run = await tools.sandbox.call(check.__name__, "check", arguments, timeout=tools.timeout)
+        run = await tools.sandbox.call(
+            check.__name__, "check", arguments, timeout=tools.timeout
+        )
         if run.outcome in ANSWERS_FAULT:
             return _failed(str(run.outcome), f"it ended with {run.outcome}")
         if run.outcome is not Outcome.OK or not isinstance(run.result, Mapping):
-            raise SandboxError(f"the authors' harness ended with {run.outcome}: {run.error}")
+            raise SandboxError(
+                f"the authors' harness ended with {run.outcome}: {run.error}"
+            )
         if run.result.get("passed") is True:
             return Score("ok", passed={"completion": True}, execution=run)
         return _failed("ok", str(run.result.get("error")))
 
 
 def _failed(outcome: str, reason: str) -> Score:
-    return Score(outcome, passed={"completion": False}, reasons={"completion": reason},
-                 artefacts={"failure": reason.partition(":")[0]})  # fmt: skip
+    return Score(
+        outcome,
+        passed={"completion": False},
+        reasons={"completion": reason},
+        artefacts={"failure": reason.partition(":")[0]},
+    )
 
 
 def novelapi(
@@ -143,7 +159,9 @@ def novelapi(
     ``conf/benchmark/novelapi.yaml`` explains the keys.
     """
     if path is None:
-        raise ReleaseError("path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed")
+        raise ReleaseError(
+            "path=CHECKOUT of github.com/MAPS-research/NovelAPIBench is needed"
+        )
     root = Path(path).expanduser()
     data = root / "data" / "benchmark"
     if not (data / "tasks.jsonl").is_file():
@@ -152,8 +170,12 @@ def novelapi(
     tasks = entries(data / "tasks.jsonl", needed)
     known = {task["library"] for task in tasks}
     if strangers := ", ".join(sorted(set(libraries) - known)):
-        raise ReleaseError(f"libraries: no {strangers}; there are {', '.join(sorted(known))}")
-    excluded = csv.DictReader(_text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t")
+        raise ReleaseError(
+            f"libraries: no {strangers}; there are {', '.join(sorted(known))}"
+        )
+    excluded = csv.DictReader(
+        _text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t"
+    )
     out = {row["task_id"] for row in excluded}
     if instance is not None:
         there = {file.stem: file for file in sorted((data / "instances").glob("*.txt"))}
@@ -162,8 +184,10 @@ def novelapi(
         out |= {task["task_id"] for task in tasks} - set(_text(there[instance]).split())
     listed = entries(data / "expected_calls.jsonl", {"task_id", "status"})
     records = {each["task_id"]: each for each in listed}
-    bundles = {each["api_name"]: each
-               for each in entries(data / "bundles.jsonl", {"api_name", "s_name"})}  # fmt: skip
+    bundles = {
+        each["api_name"]: each
+        for each in entries(data / "bundles.jsonl", {"api_name", "s_name"})
+    }
     samples = []
     for task in tasks:
         if task["library"] in libraries and task["task_id"] not in out:
@@ -176,7 +200,12 @@ def novelapi(
 
 
 def _sample(
-    task: _Entry, record: _Entry, bundle: _Entry | None, knowledge: Knowledge, *, calls: bool
+    task: _Entry,
+    record: _Entry,
+    bundle: _Entry | None,
+    knowledge: Knowledge,
+    *,
+    calls: bool,
 ) -> Sample:
     context, api = task.get("context_code", ""), task["api_name"]
     prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
@@ -186,14 +215,21 @@ def _sample(
         prompt = f"{knowledge_text(bundle, knowledge)}\n\n---\n\n{prompt}"
     elif knowledge != "none":
         unavailable = f"there is no bundle of {api}"
-    novelty = "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
+    novelty = (
+        "" if bundle is None else "changed" if bundle.get("is_modified") else "new"
+    )
     labels = {name: task.get(name, "") for name in ("library", "domain", "difficulty")}
-    run = {name: task["test_harness"].get(name, "") for name in ("setup_code", "execution_test")}
+    run = {
+        name: task["test_harness"].get(name, "")
+        for name in ("setup_code", "execution_test")
+    }
     run |= {"api_name": api, "context_code": context}
     expected = record.get("expected") or [] if calls and record else None
     right = task.get(record.get("reference_source", "masked_region"), "")
     return Sample(
-        Question(task["task_id"], prompt, search=task["description"], answer=Completion()),
+        Question(
+            task["task_id"], prompt, search=task["description"], answer=Completion()
+        ),
         labels={**labels, "novelty": novelty},
         cluster=api,
         target={"task": run, "calls": expected},

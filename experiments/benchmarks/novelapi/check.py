@@ -20,7 +20,10 @@ MODULES = (HARNESS, CALLS, RUNNER)
 
 
 def check(
-    files: dict[str, str], task: dict[str, Any], completion: str, calls: list[Any] | None
+    files: dict[str, str],
+    task: dict[str, Any],
+    completion: str,
+    calls: list[Any] | None,
 ) -> dict[str, Any]:
     """Whether a completion passes: ``passed``, and the last line of what went wrong.
 
@@ -55,7 +58,9 @@ def _modules(files: dict[str, str]) -> dict[str, Any]:
 
 def _run(script: str, argv: list[str]) -> dict[str, Any]:
     file = Path("task.py")
-    file.write_text(script, encoding="utf-8")  # some libraries read the source of what they get
+    file.write_text(
+        script, encoding="utf-8"
+    )  # some libraries read the source of what they get
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     main.__file__ = str(file)
     sys.argv = [str(file), *argv]

@@ -37,24 +37,33 @@ Entry = tuple[Sample, Sequence[str]]
 
 def read_release(path: str | Path | None, split: str) -> list[Entry]:
     """All questions of a split (``cal``, ``qa``), subfield by subfield."""
-    root = find(path, {"cal", "qa"}, "RELEASE (a checkout of OmniMatBench or a zip)") / split
+    root = (
+        find(path, {"cal", "qa"}, "RELEASE (a checkout of OmniMatBench or a zip)")
+        / split
+    )
     if not root.is_dir():
         raise ReleaseError(f"{path}: has no folder {split}/")
     keys = {"id", "type", "question", _GOLDS[split]}
     found = [
         _entry(split, folder, inner, row)
-        for folder in listed(root) if folder.is_dir()
-        for inner in (listed(folder) if split == "cal" else [folder]) if inner.is_dir()
-        for file in listed(inner) if file.name.endswith(_ENDINGS[split])
+        for folder in listed(root)
+        if folder.is_dir()
+        for inner in (listed(folder) if split == "cal" else [folder])
+        if inner.is_dir()
+        for file in listed(inner)
+        if file.name.endswith(_ENDINGS[split])
         for row in entries(file, keys)
-    ]  # fmt: skip
+    ]
     if not found:
         raise ReleaseError(f"{path}: no question in {split}/")
     return found
 
 
 def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry:
-    name, number = f"{split}-{folder.name}-{row['id']}", re.search(r"\d+$", str(row["id"]))
+    name, number = (
+        f"{split}-{folder.name}-{row['id']}",
+        re.search(r"\d+$", str(row["id"])),
+    )
     images, missing = _images(inner, row)
     pictured, formulas = bool(images or missing), []
     if split == "qa":
@@ -62,23 +71,40 @@ def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry
         target = {"points": _points(name, row), "answer": right}
         kind = "prose with a picture" if pictured else "prose"
     else:
-        right, formulas = row["final_answer_list"], list(map(str, row.get("key_points") or ()))
+        right, formulas = (
+            row["final_answer_list"],
+            list(map(str, row.get("key_points") or ())),
+        )
         if not isinstance(right, list) or not flat(right):
             raise ReleaseError(f"{name}: final_answer_list is not a list of slots")
-        wrong = number is not None and (split, folder.name[:2], int(number[0])) in _ERRATA
+        wrong = (
+            number is not None and (split, folder.name[:2], int(number[0])) in _ERRATA
+        )
         target = {"slots": right, "erratum": wrong}
         numeric = [read(slot) is not None for slot in flat(right)]
         kind = "numbers" if all(numeric) else "mixed" if any(numeric) else "text"
         kind = "picture" if pictured else kind
     area = str(row["type"])
-    labels = {"area": area, "group": _GROUPS.get(area, "-"), "split": split, "kind": kind}
-    labels |= {label: str(row[f"{label}_type"]) for label in ("task", "source")
-               if row.get(f"{label}_type")}  # fmt: skip
+    labels = {
+        "area": area,
+        "group": _GROUPS.get(area, "-"),
+        "split": split,
+        "kind": kind,
+    }
+    labels |= {
+        label: str(row[f"{label}_type"])
+        for label in ("task", "source")
+        if row.get(f"{label}_type")
+    }
     sample = Sample(
         Question(name, str(row["question"]), answer=Text(), attachments=images),
-        environment="live", labels=labels, target=target, unavailable=missing,
-        cluster=str(row.get("source_name") or name), reference=right or None,
-    )  # fmt: skip
+        environment="live",
+        labels=labels,
+        target=target,
+        unavailable=missing,
+        cluster=str(row.get("source_name") or name),
+        reference=right or None,
+    )
     return sample, formulas
 
 
@@ -86,7 +112,10 @@ def _points(name: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     weights = row.get("scoring_weights") or {}
     try:
         return [
-            {"text": str(point["description"]), "weight": float(weights[str(point["id"])])}
+            {
+                "text": str(point["description"]),
+                "weight": float(weights[str(point["id"])]),
+            }
             for point in row["key_points"]
         ]
     except (KeyError, TypeError, ValueError) as error:
@@ -95,13 +124,20 @@ def _points(name: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         ) from error
 
 
-def _images(folder: Any, row: Mapping[str, Any]) -> tuple[tuple[Image, ...], str | None]:
+def _images(
+    folder: Any, row: Mapping[str, Any]
+) -> tuple[tuple[Image, ...], str | None]:
     """Pictures by name without ending; `multimodal` is wrong in places, ``image_url`` counts."""
     found = []
-    for name in filter(None, map(str.strip, str(row.get("image_url") or "").split(","))):
+    for name in filter(
+        None, map(str.strip, str(row.get("image_url") or "").split(","))
+    ):
         stem = re.sub(rf"(?i)\.(?:{'|'.join(_PICTURES)})$", "", name.rpartition("/")[2])
-        files = [folder / "images" / f"{stem}.{ending}"
-                 for each in _PICTURES for ending in (each, each.upper())]  # fmt: skip
+        files = [
+            folder / "images" / f"{stem}.{ending}"
+            for each in _PICTURES
+            for ending in (each, each.upper())
+        ]
         file = next((file for file in files if file.is_file()), None)
         if file is None:
             return (), f"its picture {stem} is not in images/"
@@ -120,7 +156,9 @@ def sets(
 ) -> tuple[dict[str, Sequence[str]], str]:
     """Four sets of formulas by letter, one of them the question's own, and its letter."""
     rng = random.Random(f"omnimatbench sets {seed} {name}")  # noqa: S311 -- no secret
-    foreign = list({tuple(other): None for other in others if other and set(other) != set(own)})
+    foreign = list(
+        {tuple(other): None for other in others if other and set(other) != set(own)}
+    )
     chosen: list[Sequence[str]] = [own, *rng.sample(foreign, min(3, len(foreign)))]
     order = rng.sample(range(len(chosen)), len(chosen))
     lettered = {LETTERS[place]: chosen[which] for place, which in enumerate(order)}
@@ -147,7 +185,9 @@ def section(formulas: Sequence[str], tag: str = "formulas") -> str:
     return f"<{tag}>\n" + "\n".join(formulas) + f"\n</{tag}>"
 
 
-Arm = Literal["direct", "formula", "distractors", "choose", "retrieval", "search", "tool"]
+Arm = Literal[
+    "direct", "formula", "distractors", "choose", "retrieval", "search", "tool"
+]
 
 #: How often the authors ask for a readable answer.
 TRIES = 3
@@ -178,7 +218,10 @@ class OmniMatBenchmark:
     def scorer(self) -> OmniMatScorer:
         """See :class:`experiments.benchmarks.Benchmark`."""
         return OmniMatScorer(
-            self.split, self.prose, errata=self.source == "published", executes=self.split != "qa"
+            self.split,
+            self.prose,
+            errata=self.source == "published",
+            executes=self.split != "qa",
         )
 
     def load(self) -> list[Sample]:
@@ -189,16 +232,24 @@ class OmniMatBenchmark:
         known = {sample.labels["area"] for sample, _ in every}
         for subfield in self.subset:
             if subfield not in known:
-                raise ReleaseError(f"subset: no {subfield}; there are {', '.join(sorted(known))}")
+                raise ReleaseError(
+                    f"subset: no {subfield}; there are {', '.join(sorted(known))}"
+                )
         pool = list(dict.fromkeys(line for _, formulas in every for line in formulas))
         return [
-            self._asked(sample, formulas, every, pool) if "slots" in sample.target else sample
+            self._asked(sample, formulas, every, pool)
+            if "slots" in sample.target
+            else sample
             for sample, formulas in every
             if not self.subset or sample.labels["area"] in self.subset
         ]
 
     def _asked(
-        self, sample: Sample, formulas: Sequence[str], every: Sequence[Entry], pool: Sequence[str]
+        self,
+        sample: Sample,
+        formulas: Sequence[str],
+        every: Sequence[Entry],
+        pool: Sequence[str],
     ) -> Sample:
         plain, golds = sample.question, sample.target["slots"]
         parts, shape = [plain.prompt], empty(golds)
@@ -212,11 +263,18 @@ class OmniMatBenchmark:
         shown = {
             "formula": section(formulas),
             "retrieval": section(
-                found(plain.prompt, pool, self.k) if self.arm == "retrieval" else (), "found"
+                found(plain.prompt, pool, self.k) if self.arm == "retrieval" else (),
+                "found",
             ),
         }
-        lettered = section([f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()])
-        parts += [told, shown.get(self.arm, lettered)] if letter or self.arm == "retrieval" else []
+        lettered = section(
+            [f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()]
+        )
+        parts += (
+            [told, shown.get(self.arm, lettered)]
+            if letter or self.arm == "retrieval"
+            else []
+        )
         files = _files(images) if self.arm == "tool" else {}
         if self.arm == "tool":
             form = CODE
@@ -229,17 +287,26 @@ class OmniMatBenchmark:
         else:
             parts.append(_PROMPTS["values"])
         question = Question(
-            plain.id, "\n\n".join(parts), formats={"answer": "list"} if form == CODE else {},
-            mounts=files, search=plain.prompt, answer=form, attachments=plain.attachments,
+            plain.id,
+            "\n\n".join(parts),
+            formats={"answer": "list"} if form == CODE else {},
+            mounts=files,
+            search=plain.prompt,
+            answer=form,
+            attachments=plain.attachments,
             tries=TRIES,
-            searched=Document("formulas.txt", "\n\n".join(pool)) if self.arm == "search" else None,
-        )  # fmt: skip
+            searched=Document("formulas.txt", "\n\n".join(pool))
+            if self.arm == "search"
+            else None,
+        )
         lost = "it has no formulas" if self.arm == "choose" and not letter else None
         return replace(
-            sample, question=question, target={**sample.target, "slots": golds},
+            sample,
+            question=question,
+            target={**sample.target, "slots": golds},
             reference=golds[0] if self.arm == "choose" else golds,
             unavailable=sample.unavailable or lost,
-        )  # fmt: skip
+        )
 
 
 def _files(images: Sequence[Image]) -> dict[str, str]:

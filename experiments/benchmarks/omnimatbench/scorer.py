@@ -40,7 +40,9 @@ class OmniMatScorer(Scorer):
         """See :class:`experiments.scorers.base.Scorer`."""
         cal = (*_METRICS["cal"], *(_METRICS["sound"] if self.errata else ()))
         qa = _METRICS["qa"]
-        return {"cal": cal, "qa": qa, "all": (*_METRICS["overall"], *cal, *qa)}[self.split]
+        return {"cal": cal, "qa": qa, "all": (*_METRICS["overall"], *cal, *qa)}[
+            self.split
+        ]
 
     def parts(self, sample: Sample) -> Sequence[str]:
         """See :class:`experiments.scorers.base.Scorer`."""
@@ -48,10 +50,14 @@ class OmniMatScorer(Scorer):
         parts = target["points"] if what == "point" else slots.flat(target["slots"])
         return [f"{what} {n}" for n in range(1, len(parts) + 1)]
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         if "points" in sample.target:
-            return await prose(sample, trajectory, tools, self.parts(sample), self.prose)
+            return await prose(
+                sample, trajectory, tools, self.parts(sample), self.prose
+            )
         return await _slots(sample, trajectory, tools, self.parts(sample))
 
 
@@ -60,8 +66,10 @@ async def _slots(
 ) -> Score:
     golds = slots.flat(sample.target["slots"])
     answer = await find_value(sample, trajectory, tools)
-    answers, raw = ([] if answer.value is None else slots.flat(answer.value, repaired=repaired)
-                    for repaired in (True, False))  # fmt: skip
+    answers, raw = (
+        [] if answer.value is None else slots.flat(answer.value, repaired=repaired)
+        for repaired in (True, False)
+    )
     padded = len(answers) > len(golds)
     found = [*answers[: len(golds)], *[""] * (len(golds) - len(answers))]
     right = list(map(slots.significant_figures, golds, found))
@@ -69,10 +77,13 @@ async def _slots(
     right = [ok and bool(text.strip()) for ok, text in zip(right, found, strict=True)]
     close = list(map(slots.lenient, golds, found))
     formulas = [
-        index for index, ok in enumerate(close)
-        if not ok and _FORMULA.search(golds[index]) and slots.read(golds[index]) is None
+        index
+        for index, ok in enumerate(close)
+        if not ok
+        and _FORMULA.search(golds[index])
+        and slots.read(golds[index]) is None
         and 0 < len(found[index]) <= 2000
-    ]  # fmt: skip
+    ]
     if formulas:
         pairs = [[golds[index], found[index]] for index in formulas]
         # What takes the comparison past its limits is not shown to be the gold's.
@@ -86,20 +97,29 @@ async def _slots(
     count = len(golds)
     sound = 0 if sample.target["erratum"] else 1
     reasons = {
-        name: f"{gold:.100} expected, {text:.100} given" if text.strip()
+        name: f"{gold:.100} expected, {text:.100} given"
+        if text.strip()
         else answer.reason or "missing"
-        for name, gold, text, ok in zip(names, golds, found, right, strict=True) if not ok
-    }  # fmt: skip
+        for name, gold, text, ok in zip(names, golds, found, right, strict=True)
+        if not ok
+    }
     return Score(
         outcome=answer.outcome,
         values={
-            "significant_figures": float(sum(right)), "micro": float(sum(right)),
+            "significant_figures": float(sum(right)),
+            "micro": float(sum(right)),
             "lenient": float(sum(close)),
-            "threshold": float(near), "again": float(again),
-            "slots": float(count), "published": float(published), "published_slots": float(of),
-            "all_slots": float(all(right)), "padded": float(padded),
-            "sound": float(sum(right) * sound), "sound_slots": float(count * sound),
-            "overall": float(sum(right)), "overall_slots": float(count),
+            "threshold": float(near),
+            "again": float(again),
+            "slots": float(count),
+            "published": float(published),
+            "published_slots": float(of),
+            "all_slots": float(all(right)),
+            "padded": float(padded),
+            "sound": float(sum(right) * sound),
+            "sound_slots": float(count * sound),
+            "overall": float(sum(right)),
+            "overall_slots": float(count),
         },
         passed=dict(zip(names, right, strict=True)),
         reasons=reasons,
@@ -107,13 +127,20 @@ async def _slots(
             **({"padded": f"{len(answers)} slots for {count}"} if padded else {}),
             "wrong_type": "not the list asked for" if unasked else "",
         },
-        figures=pictures(sample.question) | {"gold and answer": beside(
-            ("slot", "gold", "answer"),
-            [(str(n), *pair) for n, pair in enumerate(zip(golds, found, strict=True), 1)],
-            right, (4, 48, 48),
-        )},
+        figures=pictures(sample.question)
+        | {
+            "gold and answer": beside(
+                ("slot", "gold", "answer"),
+                [
+                    (str(n), *pair)
+                    for n, pair in enumerate(zip(golds, found, strict=True), 1)
+                ],
+                right,
+                (4, 48, 48),
+            )
+        },
         execution=answer.execution,
-    )  # fmt: skip
+    )
 
 
 Prose = Literal["published", "knowledge"]
@@ -123,7 +150,11 @@ _PROMPTS = data_of(__file__, "prompts")
 
 
 async def prose(
-    sample: Sample, trajectory: Trajectory, tools: Tools, names: Sequence[str], mode: Prose
+    sample: Sample,
+    trajectory: Trajectory,
+    tools: Tools,
+    names: Sequence[str],
+    mode: Prose,
 ) -> Score:
     """Judge a prose answer; one that is none has 0, without asking anybody."""
     points = sample.target["points"]
@@ -133,28 +164,44 @@ async def prose(
         return _score(sample, names, answer.outcome, 0.0, [(0.0, "")] * len(points))
     if tools.judge is None:
         unknown = {"f1": None, "precision": None, "recall": None}
-        return Score(answer.outcome, unknown, error="no judge (judge=none): nobody marks prose")
+        return Score(
+            answer.outcome, unknown, error="no judge (judge=none): nobody marks prose"
+        )
     told = {"question": sample.question.prompt, "reference": sample.target["answer"]}
     rubric = [Point(point["text"]) for point in points]
     said = await tools.judge.ask_json(
-        _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **told), text,
-        shape={"true": ["statement"], "false": ["statement"]}, points=rubric, sample="statements",
-        valid=lambda said: all(isinstance(item, str) for item in [*said["true"], *said["false"]]),
-    )  # fmt: skip
+        _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **told),
+        text,
+        shape={"true": ["statement"], "false": ["statement"]},
+        points=rubric,
+        sample="statements",
+        valid=lambda said: all(
+            isinstance(item, str) for item in [*said["true"], *said["false"]]
+        ),
+    )
     true, false = len(said["true"]), len(said["false"])
     precision = true / (true + false) if true else 0.0
 
     def valid(said: dict[str, Any]) -> bool:
         lists = all(numbers(said[key], len(points)) for key in ("met", "quality_score"))
         quotes = said["quote"]
-        return lists and len(quotes) == len(points) and all(isinstance(q, str) for q in quotes)
+        return (
+            lists
+            and len(quotes) == len(points)
+            and all(isinstance(q, str) for q in quotes)
+        )
 
     said = await tools.judge.ask_json(
-        _PROMPTS["recall"].format(**told), text,
-        shape={"met": [1], "quality_score": [0.5], "quote": ["words"]}, points=rubric,
-        sample="points", valid=valid,
-    )  # fmt: skip
-    nearest = (min(QUALITIES, key=lambda known: abs(known - q)) for q in said["quality_score"])
+        _PROMPTS["recall"].format(**told),
+        text,
+        shape={"met": [1], "quality_score": [0.5], "quote": ["words"]},
+        points=rubric,
+        sample="points",
+        valid=valid,
+    )
+    nearest = (
+        min(QUALITIES, key=lambda known: abs(known - q)) for q in said["quality_score"]
+    )
     marks = list(zip(nearest, said["quote"], strict=True))
     score = _score(sample, names, answer.outcome, precision, marks)
     for name in ("precision", "recall", "f1"):
@@ -163,11 +210,16 @@ async def prose(
 
 
 def _score(
-    sample: Sample, names: Sequence[str], outcome: str, precision: float,
+    sample: Sample,
+    names: Sequence[str],
+    outcome: str,
+    precision: float,
     marks: Sequence[tuple[float, str]],
-) -> Score:  # fmt: skip
+) -> Score:
     points, qualities = sample.target["points"], [quality for quality, _ in marks]
-    recall = sum(q * point["weight"] for q, point in zip(qualities, points, strict=True))
+    recall = sum(
+        q * point["weight"] for q, point in zip(qualities, points, strict=True)
+    )
     f1 = harmonic_mean((precision, recall))
     rows = [
         (point["text"], f"{point['weight']:g}", f"{quality:g}", quote)
@@ -175,10 +227,25 @@ def _score(
     ]
     return Score(
         outcome=outcome,
-        values={"f1": f1, "precision": precision, "recall": recall, "overall": f1,
-                "overall_slots": 1.0},
+        values={
+            "f1": f1,
+            "precision": precision,
+            "recall": recall,
+            "overall": f1,
+            "overall_slots": 1.0,
+        },
         passed={name: q == 1 for name, q in zip(names, qualities, strict=True)},
-        reasons={name: f"quality {q:g}" for name, q in zip(names, qualities, strict=True) if q < 1},
-        figures={"key points": beside(("key point", "weight", "quality", "the judge's quote"),
-                                      rows, [q == 1 for q in qualities], (50, 6, 7, 46))},
-    )  # fmt: skip
+        reasons={
+            name: f"quality {q:g}"
+            for name, q in zip(names, qualities, strict=True)
+            if q < 1
+        },
+        figures={
+            "key points": beside(
+                ("key point", "weight", "quality", "the judge's quote"),
+                rows,
+                [q == 1 for q in qualities],
+                (50, 6, 7, 46),
+            )
+        },
+    )

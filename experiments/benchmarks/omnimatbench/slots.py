@@ -45,7 +45,9 @@ _WITH_UNIT = re.compile(
     r"\s*(.*?[\d}.)$])[\s~]*(?:\\[,;: ])?\s*((?:\\?%|[^\d\s{}.%()$^][^\s=]{0,30})?)[.\s$]*"
 )
 #: LaTeX that JSON took for an escape: a tab and ``imes`` was ``\\times``.
-_ESCAPE = re.compile("([\b\f\n\r\t])(imes|ext|au|heta|an|frac|rac|eta|ar|ho|ight|u(?![a-z])|abla)")
+_ESCAPE = re.compile(
+    "([\b\f\n\r\t])(imes|ext|au|heta|an|frac|rac|eta|ar|ho|ight|u(?![a-z])|abla)"
+)
 _MEANT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -55,7 +57,11 @@ def flat(value: Any, *, repaired: bool = True) -> list[str]:
     Unless they are not to be ``repaired``, a tab before ``imes`` is ``\times``.
     """
     texts = [text for text, _ in zip(_texts(value, 0), range(MAX_SLOTS), strict=False)]
-    return [_ESCAPE.sub(lambda f: _MEANT[f[1]] + f[2], t) for t in texts] if repaired else texts
+    return (
+        [_ESCAPE.sub(lambda f: _MEANT[f[1]] + f[2], t) for t in texts]
+        if repaired
+        else texts
+    )
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -66,7 +72,9 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(item, depth + 1)
     elif value is None or isinstance(value, str):
         yield value or ""
-    elif isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**200):
+    elif isinstance(value, bool | float) or (
+        isinstance(value, int) and abs(value) < 10**200
+    ):
         yield str(value)
     else:  # what code hands back may be anything
         yield f"({type(value).__name__})"
@@ -166,7 +174,9 @@ MAX_RELEASED = 5000  # characters; longer texts are compared as texts
 #: Of the other score: share of the larger number, and what counts as zero.
 NEAR, ZERO = Decimal("0.1"), Decimal("1e-12")
 
-_FONTS = re.compile(r"\\(?:mathrm|operatorname|text|textrm|mathbf|mathit|mathrmbf)\{([^{}]*)\}")
+_FONTS = re.compile(
+    r"\\(?:mathrm|operatorname|text|textrm|mathbf|mathit|mathrmbf)\{([^{}]*)\}"
+)
 _INTEGER, _PLAIN = r"[+-]?\d+", r"[+-]?\d+(?:\.\d+)?"
 _NUMBER = re.compile(rf"{_PLAIN}(?:[eE]{_INTEGER})?")
 _POWER = re.compile(rf"(?:({_PLAIN})x)?10\^?\{{?({_INTEGER})\}}?")
@@ -273,7 +283,11 @@ class Slots:
         fenced = _FENCED.match(text)
         text = fenced[1].strip() if fenced else text
         for opening, closing in (("", ""), ("[", "]"), ("{", "}")):
-            part = text[max(0, text.find(opening)) : text.rfind(closing) + 1] if opening else text
+            part = (
+                text[max(0, text.find(opening)) : text.rfind(closing) + 1]
+                if opening
+                else text
+            )
             if (value := _json(part)) is not None:
                 return self._reading(value, strict=False)
         boxes = _BOXED.findall(text)
@@ -281,13 +295,17 @@ class Slots:
 
     def _reading(self, value: Any, *, strict: bool) -> Reading | None:
         if isinstance(value, dict):
-            inner = [value[key] for key in _KEYS if value.get(key) not in (None, "", [])]
+            inner = [
+                value[key] for key in _KEYS if value.get(key) not in (None, "", [])
+            ]
             value, strict = (inner[0] if inner else str(value)), False
         if value in ("", []):
             return None
         asked = strict and empty(value) == self.shape
-        return Reading(value if isinstance(value, list) else [value],
-                       "strict" if asked else "repaired")  # fmt: skip
+        return Reading(
+            value if isinstance(value, list) else [value],
+            "strict" if asked else "repaired",
+        )
 
 
 def empty(slots: Any) -> Any:

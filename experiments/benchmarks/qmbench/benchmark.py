@@ -59,7 +59,11 @@ class Stated:
         box = text.rfind("\\boxed{")
         said = re.findall(r"(?i)\banswer(?: is)?[ \t:*]{1,9}+([^\n]{1,300})", text)
         short = text if re.search(r"\d", text) and len(text) <= 300 else ""
-        found = text[box : box + 300].partition("\n")[0] if box >= 0 else (said or [short])[-1]
+        found = (
+            text[box : box + 300].partition("\n")[0]
+            if box >= 0
+            else (said or [short])[-1]
+        )
         return Reading(found, "repaired") if found else None
 
 
@@ -82,7 +86,9 @@ class QMBenchmark:
     def __post_init__(self) -> None:
         for template in self.templates:
             if template not in TEMPLATES:
-                raise ProblemError(f"templates: no {template}; there are {', '.join(TEMPLATES)}")
+                raise ProblemError(
+                    f"templates: no {template}; there are {', '.join(TEMPLATES)}"
+                )
         if self.private and self.path is None:
             raise ProblemError(
                 "private=true needs path=FOLDER: whoever knows the seed can make generated problems"
@@ -94,7 +100,10 @@ class QMBenchmark:
         if self.path is None:
             mix = PAPER if self.mix == "paper" else {}
             made = generate(self.seed, self.items, self.templates, mix)
-            return [self._sample(each, shown, {"template": name}) for name, each, shown in made]
+            return [
+                self._sample(each, shown, {"template": name})
+                for name, each, shown in made
+            ]
         samples = []
         for file, problem in read_folder(Path(self.path).expanduser()):
             shown = {name: picture(file.with_name(name)) for name in problem.images}
@@ -110,9 +119,11 @@ class QMBenchmark:
         parts = tuple(images.values())
         if self.arm == "direct":
             forms: dict[str, AnswerFormat] = {
-                "choice": Choices("".join(sorted(problem.choices))), "number": Stated(),
-                "text": Text(), "poscar": File("POSCAR"),
-            }  # fmt: skip
+                "choice": Choices("".join(sorted(problem.choices))),
+                "number": Stated(),
+                "text": Text(),
+                "poscar": File("POSCAR"),
+            }
             form = forms[problem.type]
             question = Question(problem.id, prompt, answer=form, attachments=parts)
         else:
@@ -126,28 +137,40 @@ class QMBenchmark:
                 for name, image in images.items()
             }
             question = Question(
-                problem.id, prompt, formats={"answer": kind}, mounts=mounts,
-                search=problem.prompt, answer=CODE, attachments=parts,
-            )  # fmt: skip
+                problem.id,
+                prompt,
+                formats={"answer": kind},
+                mounts=mounts,
+                search=problem.prompt,
+                answer=CODE,
+                attachments=parts,
+            )
         refused = self.arm == "tool" and not problem.tools
         return Sample(
             question,
             environment="live",
             labels={
-                "type": problem.type, "topics": ", ".join(problem.topics),
-                "difficulty": problem.difficulty or "", "points": f"{problem.points:g}", **labels,
+                "type": problem.type,
+                "topics": ", ".join(problem.topics),
+                "difficulty": problem.difficulty or "",
+                "points": f"{problem.points:g}",
+                **labels,
             },
             target=problem.model_dump(mode="json"),
             unavailable="tools: false, and arm=tool" if refused else None,
             private=self.private,
             reference=right(problem),
-        )  # fmt: skip
+        )
 
 
 def asked(problem: Problem) -> str:
     """What a prompt says: nothing of the answer but its unit."""
     parts = [problem.prompt.strip()]
-    parts += ["\n".join(f"{letter}. {text}" for letter, text in sorted(problem.choices.items()))]
+    parts += [
+        "\n".join(
+            f"{letter}. {text}" for letter, text in sorted(problem.choices.items())
+        )
+    ]
     if isinstance(problem.answer, Integer):
         parts.append("The answer is an integer.")
     elif isinstance(problem.answer, Interval) and problem.answer.unit:
@@ -200,7 +223,9 @@ class ProblemScorer(Scorer):
         count = len(answer.rubric) if isinstance(answer, Rubric) else 0
         return [f"point {n + 1}" for n in range(count)] or super().parts(sample)
 
-    async def score(self, sample: Sample, trajectory: Trajectory, tools: Tools) -> Score:
+    async def score(
+        self, sample: Sample, trajectory: Trajectory, tools: Tools
+    ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         problem = problem_of(sample)
         answer = await find_value(sample, trajectory, tools)
@@ -208,20 +233,28 @@ class ProblemScorer(Scorer):
         answered = answer.value is not None
         passed = None  # nobody judged it: unknown, not wrong
         if verdict.share is not None:
-            passed = dict.fromkeys(self.parts(sample), verdict.share == 1.0) | verdict.full
+            passed = (
+                dict.fromkeys(self.parts(sample), verdict.share == 1.0) | verdict.full
+            )
         reason = answer.reason or verdict.reason or "the answer is not complete"
         return Score(
-            outcome="no_answer" if not answered and answer.execution is None else answer.outcome,
+            outcome="no_answer"
+            if not answered and answer.execution is None
+            else answer.outcome,
             values={
                 "score": verdict.share,
-                "points": None if verdict.share is None else verdict.share * problem.points,
+                "points": None
+                if verdict.share is None
+                else verdict.share * problem.points,
                 **({} if problem.images else {"text_only": verdict.share}),
                 "guess": None if verdict.share is None else problem.guess,
                 "answered": float(answered),
                 **verdict.marks,
             },
             passed=passed,
-            reasons={part: reason for part, right in (passed or {}).items() if not right},
+            reasons={
+                part: reason for part, right in (passed or {}).items() if not right
+            },
             artefacts={"error": "" if verdict.share == 1.0 else reason},
             figures=pictures(sample.question),
             execution=answer.execution,
@@ -244,7 +277,9 @@ class ProblemScorer(Scorer):
     def _number(self, wanted: Integer | Interval, value: Any) -> Verdict:
         exact = isinstance(wanted, Integer)
         try:
-            number = read_number(value, wanted.unit, strict_integer=exact and self.strict_integers)
+            number = read_number(
+                value, wanted.unit, strict_integer=exact and self.strict_integers
+            )
         except ReadingError as error:
             return Verdict(0.0, str(error))
         if isinstance(wanted, Integer):
@@ -269,8 +304,10 @@ def _letters(problem: Problem, value: Any) -> Verdict:
     each = value if isinstance(value, list | tuple | set | frozenset) else [value]
     text = ",".join(one if isinstance(one, str) else type(one).__name__ for one in each)
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
-    return Verdict(choice_share(chosen, problem.letters) if chosen else 0.0,
-                   f"the letters are {chosen or '-'}")  # fmt: skip
+    return Verdict(
+        choice_share(chosen, problem.letters) if chosen else 0.0,
+        f"the letters are {chosen or '-'}",
+    )
 
 
 async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> Verdict:
@@ -288,8 +325,10 @@ async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> V
         valid=lambda value: numbers(value["marks"], len(points)),
         sample="rubric",
     )
-    marks = [min(max(float(mark), 0.0), point.most)
-             for mark, point in zip(said["marks"], points, strict=True)]  # fmt: skip
+    marks = [
+        min(max(float(mark), 0.0), point.most)
+        for mark, point in zip(said["marks"], points, strict=True)
+    ]
     names = [f"point {number}" for number in range(1, len(points) + 1)]
     return Verdict(
         sum(marks) / sum(point.most for point in points),
@@ -301,7 +340,9 @@ async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> V
 
 async def _structure(wanted: Poscar, text: str, tools: Tools) -> Verdict:
     limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
-    said = await grade(tools, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT)
+    said = await grade(
+        tools, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT
+    )
     if said is None:
         return Verdict(0.0, "TooExpensive")
     if said["fault"]:

@@ -22,7 +22,14 @@ Rng = np.random.Generator
 #: Values of a prompt, and keys of its problem.
 Drawn = tuple[dict[str, Any], dict[str, Any]]
 PROTOTYPES: dict[str, Any] = data_of(__file__)
-METALS = (("Cu", 3.61), ("Al", 4.05), ("Ag", 4.09), ("Pt", 3.92), ("Ni", 3.52), ("Au", 4.08))
+METALS = (
+    ("Cu", 3.61),
+    ("Al", 4.05),
+    ("Ag", 4.09),
+    ("Pt", 3.92),
+    ("Ni", 3.52),
+    ("Au", 4.08),
+)
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,12 @@ def poscar_of(structure: Structure) -> str:
     """The POSCAR of a structure of elements; species stand in the order of their first site."""
     symbols = [site.specie.symbol for site in structure]
     counts = Counter(symbols)
-    rows = [at for kind in counts for one, at in zip(symbols, structure.frac_coords, strict=True)
-            if one == kind]  # fmt: skip
+    rows = [
+        at
+        for kind in counts
+        for one, at in zip(symbols, structure.frac_coords, strict=True)
+        if one == kind
+    ]
     cell, sites = (
         [" ".join(f"{x:.9f}" for x in vector) for vector in some]
         for some in (structure.lattice.matrix, rows)
@@ -94,7 +105,9 @@ def strained_cell(rng: Rng) -> Drawn:
     strains[axis] = round(float(rng.choice([-1, 1]) * rng.uniform(7, 12)), 1)
     cell = one.cell()
     matrix = cell.lattice.matrix @ np.diag(1 + np.array(strains) / 100)
-    told = ", ".join(f"{x:+.1f} % along {axis}" for x, axis in zip(strains, "xyz", strict=True))
+    told = ", ".join(
+        f"{x:+.1f} % along {axis}" for x, axis in zip(strains, "xyz", strict=True)
+    )
     strained = Structure(Lattice(matrix), cell.species, cell.frac_coords)
     return {"compound": one, "strains": told}, _gold(strained)
 
@@ -110,7 +123,9 @@ def vacancy(rng: Rng) -> Drawn:
     removed = one.elements[int(rng.integers(2))]
     cell = one.cell()
     cell.make_supercell(counts)
-    cell.remove_sites([next(i for i, s in enumerate(cell) if s.specie.symbol == removed)])
+    cell.remove_sites(
+        [next(i for i, s in enumerate(cell) if s.specie.symbol == removed)]
+    )
     told = " x ".join(map(str, counts))
     return {"compound": one, "counts": told, "removed": removed}, _gold(cell)
 
@@ -123,7 +138,9 @@ def slab(rng: Rng) -> Drawn:
         a = round(near * float(rng.uniform(0.97, 1.03)), 3)
         layers, face = int(rng.integers(3, 8)), str(rng.choice(["111", "100"]))
         side = a / np.sqrt(2)
-        angle, shift, spacing = (60, 1 / 3, a / np.sqrt(3)) if face == "111" else (90, 0.5, a / 2)
+        angle, shift, spacing = (
+            (60, 1 / 3, a / np.sqrt(3)) if face == "111" else (90, 0.5, a / 2)
+        )
         sheets = [[(metal, n * shift % 1, n * shift % 1)] for n in range(layers)]
         what = f"fcc {metal}, a = {a:.3f} Å, with {layers} atomic layers parallel to ({face})"
     else:
@@ -132,8 +149,10 @@ def slab(rng: Rng) -> Drawn:
         layers = 2 * int(rng.integers(1, 4)) + 1
         first = int(rng.integers(2))
         side, angle, spacing = one.a, 90, one.a / 2
-        kinds = ([(corner, 0.0, 0.0), (oxygen, 0.5, 0.5)],
-                 [(centre, 0.5, 0.5), (oxygen, 0.5, 0.0), (oxygen, 0.0, 0.5)])  # fmt: skip
+        kinds = (
+            [(corner, 0.0, 0.0), (oxygen, 0.5, 0.5)],
+            [(centre, 0.5, 0.5), (oxygen, 0.5, 0.0), (oxygen, 0.0, 0.5)],
+        )
         sheets = [kinds[(n + first) % 2] for n in range(layers)]
         ends = f"{corner}{oxygen}" if first == 0 else f"{centre}{oxygen}2"
         what = (
@@ -141,8 +160,11 @@ def slab(rng: Rng) -> Drawn:
             "sides"
         )
     height = spacing * (layers - 1) + vacuum
-    sites = [(kind, (x, y, n * spacing / height)) for n, sheet in enumerate(sheets)
-             for kind, x, y in sheet]  # fmt: skip
+    sites = [
+        (kind, (x, y, n * spacing / height))
+        for n, sheet in enumerate(sheets)
+        for kind, x, y in sheet
+    ]
     lattice = Lattice.from_parameters(side, side, height, 90, 90, angle)
     made = Structure(lattice, *zip(*sites, strict=True))
     return {"what": what, "vacuum": f"{vacuum:.1f}"}, _gold(made)
@@ -158,7 +180,11 @@ ORTHOGONAL = (16, 25, 47, 75, 81, 83, 89, 99, 111, 123, 195, 200, 207, 215, 221)
 def setting(number: int) -> tuple[int, Any]:
     """The first setting of a space group: its Hall number and its type."""
     kinds = ((hall, spglib.get_spacegroup_type(hall)) for hall in range(1, 531))
-    return next((hall, kind) for hall, kind in kinds if kind is not None and kind.number == number)
+    return next(
+        (hall, kind)
+        for hall, kind in kinds
+        if kind is not None and kind.number == number
+    )
 
 
 @cache
@@ -178,7 +204,9 @@ def invariant(number: int, rng: Rng) -> Any:
     tensor = rng.normal(size=(3, 3, 3))
     tensor += tensor.transpose(0, 2, 1)
     turns = operations(number)[0].astype(float)
-    turned = np.einsum("nai,nbj,nck,ijk->abc", turns, turns, turns, tensor, optimize=True)
+    turned = np.einsum(
+        "nai,nbj,nck,ijk->abc", turns, turns, turns, tensor, optimize=True
+    )
     return turned / len(turns)
 
 
@@ -191,7 +219,9 @@ def choice(rng: Rng, right: Sequence[str], wrong: Sequence[str]) -> dict[str, An
     return {"choices": choices, "answer": answer}
 
 
-def draw(rng: Rng, right: Sequence[str], wrong: Sequence[str]) -> tuple[list[str], list[str]]:
+def draw(
+    rng: Rng, right: Sequence[str], wrong: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """`OPTIONS` options, at least one of either kind."""
     most = min(OPTIONS - 1, len(right))
     count = int(rng.integers(max(1, OPTIONS - len(wrong)), most + 1))
@@ -212,8 +242,10 @@ def point_operations(rng: Rng) -> Drawn:
 
 def _triplet(turn: Any) -> str:
     signs = {-1: "-", 1: ""}
-    rows = (next(f"{signs[int(v)]}{axis}" for v, axis in zip(row, "xyz", strict=True) if v)
-            for row in turn)  # fmt: skip
+    rows = (
+        next(f"{signs[int(v)]}{axis}" for v, axis in zip(row, "xyz", strict=True) if v)
+        for row in turn
+    )
     return f"({', '.join(rows)})"
 
 
@@ -222,8 +254,12 @@ def tensor_components(rng: Rng) -> Drawn:
     while True:
         number = int(rng.choice(ORTHOGONAL))
         tensor = np.abs(invariant(number, rng))
-        named = {f"χ_{'xyz'[i]}{'xyz'[j]}{'xyz'[k]}": float(tensor[i, j, k])
-                 for i in range(3) for j in range(3) for k in range(j, 3)}  # fmt: skip
+        named = {
+            f"χ_{'xyz'[i]}{'xyz'[j]}{'xyz'[k]}": float(tensor[i, j, k])
+            for i in range(3)
+            for j in range(3)
+            for k in range(j, 3)
+        }
         gone = [one for one, value in named.items() if value < 1e-9]
         kept = [one for one, value in named.items() if value >= 1e-9]
         if kept and gone:
@@ -235,14 +271,21 @@ def inversion_sites(rng: Rng) -> Drawn:
     while True:
         number = int(rng.integers(2, 231))
         turns, shifts = operations(number)
-        centres = [shift for turn, shift in zip(turns, shifts, strict=True)
-                   if (turn == -np.eye(3)).all()]  # fmt: skip
-        if centres and not setting(number)[1].choice:  # which names one of several settings
+        centres = [
+            shift
+            for turn, shift in zip(turns, shifts, strict=True)
+            if (turn == -np.eye(3)).all()
+        ]
+        if (
+            centres and not setting(number)[1].choice
+        ):  # which names one of several settings
             break
     sites: tuple[list[str], list[str]] = ([], [])
     for point in product([Fraction(n, 4) for n in range(4)], repeat=3):
         twice = 2 * np.array([float(x) for x in point])
-        away = [np.abs(twice - shift - np.round(twice - shift)).max() for shift in centres]
+        away = [
+            np.abs(twice - shift - np.round(twice - shift)).max() for shift in centres
+        ]
         sites[int(min(away) >= 1e-6)].append(f"({', '.join(map(str, point))})")
     return {"group": name(number)}, choice(rng, *draw(rng, *sites))
 
@@ -250,11 +293,16 @@ def inversion_sites(rng: Rng) -> Drawn:
 def second_harmonic(rng: Rng) -> Drawn:
     """Which space groups allow a second-harmonic signal."""
     numbers = rng.permutation(np.arange(1, 231))[:60]
-    allowed = {int(n): bool(np.abs(invariant(int(n), rng)).max() > 1e-9) for n in numbers}
+    allowed = {
+        int(n): bool(np.abs(invariant(int(n), rng)).max() > 1e-9) for n in numbers
+    }
     # Without inversion and yet none: what a quick look at inversion gets wrong.
     trap = name(int(rng.choice(np.arange(207, 215))))
-    right, wrong = draw(rng, [name(n) for n, yes in allowed.items() if yes],
-                        [name(n) for n, yes in allowed.items() if not yes])  # fmt: skip
+    right, wrong = draw(
+        rng,
+        [name(n) for n, yes in allowed.items() if yes],
+        [name(n) for n, yes in allowed.items() if not yes],
+    )
     wrong = [trap, *(text for text in wrong if text != trap)][: len(wrong)]
     return {}, choice(rng, right, wrong)
 
@@ -267,5 +315,9 @@ def k_points(rng: Rng) -> Drawn:
     text = poscar_of(Structure(matrix, crystal.species, crystal.frac_coords))
     n, m = (int(x) for x in rng.integers(3, 9, size=2))
     cell = (matrix, crystal.frac_coords, crystal.atomic_numbers)
-    mapping, _ = spglib.get_ir_reciprocal_mesh([n, n, m], cell, is_shift=[0, 0, 0], symprec=1e-4)
-    return {"n": n, "m": m, "poscar": text}, {"answer": {"value": len(np.unique(mapping))}}
+    mapping, _ = spglib.get_ir_reciprocal_mesh(
+        [n, n, m], cell, is_shift=[0, 0, 0], symprec=1e-4
+    )
+    return {"n": n, "m": m, "poscar": text}, {
+        "answer": {"value": len(np.unique(mapping))}
+    }

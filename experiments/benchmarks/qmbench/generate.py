@@ -55,10 +55,13 @@ def chern_number(rng: Rng) -> Drawn:
     """Of a Qi-Wu-Zhang model, with a winding of its own in each direction."""
     p, q = (int(n) for n in rng.integers(1, 3, size=2))
     v, t = (round(float(x), 2) for x in rng.uniform(0.5, 1.5, size=2))
-    phase = rng.choice([-1.0, 1.0]) * rng.choice([rng.uniform(0.3, 1.7), rng.uniform(2.3, 3)],
-                                                 p=[0.75, 0.25])  # fmt: skip
+    phase = rng.choice([-1.0, 1.0]) * rng.choice(
+        [rng.uniform(0.3, 1.7), rng.uniform(2.3, 3)], p=[0.75, 0.25]
+    )
     m = round(float(phase * t), 2)
-    return {"p": p, "q": q, "v": v, "t": t, "m": m}, {"answer": {"value": chern(p, q, t, m)}}
+    return {"p": p, "q": q, "v": v, "t": t, "m": m}, {
+        "answer": {"value": chern(p, q, t, m)}
+    }
 
 
 def winding_number(rng: Rng) -> Drawn:
@@ -80,7 +83,12 @@ def gap_of_chain(rng: Rng) -> Drawn:
         gap = chain_gap(energies, hoppings, below)
         if gap > 0.2:
             told = {"energies": _listed(energies), "hoppings": _listed(hoppings)}
-            return {"count": count, "below": below, "above": below + 1, **told}, _interval(gap)
+            return {
+                "count": count,
+                "below": below,
+                "above": below + 1,
+                **told,
+            }, _interval(gap)
 
 
 def gap_of_honeycomb(rng: Rng) -> Drawn:
@@ -118,10 +126,12 @@ def crossing_bands(rng: Rng) -> Drawn:
         width, step = float(rng.uniform(0.8, 2)), float(rng.uniform(0.7, 1.1))
         level = float(rng.uniform(0, step * count))
         bands = [
-            [round(width * (np.cos(np.pi * x) - 0.3) + n * step - level, 4)
-             for x in np.abs(np.linspace(-1, 1, 91)) ** 1.3]
+            [
+                round(width * (np.cos(np.pi * x) - 0.3) + n * step - level, 4)
+                for x in np.abs(np.linspace(-1, 1, 91)) ** 1.3
+            ]
             for n in range(count)
-        ]  # fmt: skip
+        ]
         ends = np.array([[min(band), max(band)] for band in bands])
         crossing = int(((ends[:, 0] < 0) & (ends[:, 1] > 0)).sum())
         if np.abs(ends).min() > CLEAR and 0 < crossing < count:
@@ -135,21 +145,30 @@ def kind_of_gap(rng: Rng) -> Drawn:
     at = np.linspace(0, 3, 91)
 
     def near(point: int) -> Any:
-        away = np.minimum(np.abs(at - point), 3 - np.abs(at - point) if point == 0 else 9)
+        away = np.minimum(
+            np.abs(at - point), 3 - np.abs(at - point) if point == 0 else 9
+        )
         return np.exp(-((away / 0.55) ** 2))
 
     low, high = float(rng.uniform(0.8, 1.5)), float(rng.uniform(0.8, 1.5))
     valence = -gap / 2 - low * (1 - near(top))
     conduction = gap / 2 + high * (1 - near(bottom))
-    bands = [[round(float(x), 4) for x in band]
-             for band in (valence - 1.2, valence, conduction, conduction + 1.1)]  # fmt: skip
+    bands = [
+        [round(float(x), 4) for x in band]
+        for band in (valence - 1.2, valence, conduction, conduction + 1.1)
+    ]
     kinds = ["direct", "indirect"]
     right, wrong = (
-        [f"the gap is {kind}", f"the highest occupied state is at {PATH[highest % 3]}",
-         f"the lowest empty state is at {PATH[lowest % 3]}"]
-        for kind, highest, lowest in ((kinds[top != bottom], top, bottom),
-                                      (kinds[top == bottom], top + 1, bottom + 2))
-    )  # fmt: skip
+        [
+            f"the gap is {kind}",
+            f"the highest occupied state is at {PATH[highest % 3]}",
+            f"the lowest empty state is at {PATH[lowest % 3]}",
+        ]
+        for kind, highest, lowest in (
+            (kinds[top != bottom], top, bottom),
+            (kinds[top == bottom], top + 1, bottom + 2),
+        )
+    )
     return {"bands": bands}, choice(rng, right, wrong)
 
 
@@ -185,18 +204,34 @@ TEMPLATES: dict[str, dict[str, dict[str, Any]]] = data_of(__file__)
 KINDS = {name: entry for kinds in TEMPLATES.values() for name, entry in kinds.items()}
 #: Where a kind does not draw its `variables` alone.
 _DRAW: Mapping[str, Callable[[Rng], Drawn]] = {
-    "operations": crystals.point_operations, "tensor": crystals.tensor_components,
+    "operations": crystals.point_operations,
+    "tensor": crystals.tensor_components,
     "inversion": crystals.inversion_sites,
-    **{draw.__name__: draw for draw in (
-        crystals.second_harmonic, crystals.k_points, crystals.conventional_cell,
-        crystals.strained_cell, crystals.vacancy, crystals.slab, chern_number, winding_number,
-        gap_of_chain, gap_of_honeycomb, crossing_bands, kind_of_gap,
-    )},
-}  # fmt: skip
+    **{
+        draw.__name__: draw
+        for draw in (
+            crystals.second_harmonic,
+            crystals.k_points,
+            crystals.conventional_cell,
+            crystals.strained_cell,
+            crystals.vacancy,
+            crystals.slab,
+            chern_number,
+            winding_number,
+            gap_of_chain,
+            gap_of_honeycomb,
+            crossing_bands,
+            kind_of_gap,
+        )
+    },
+}
 
 
 def generate(
-    seed: int, items: int, templates: Sequence[str] = (), mix: Mapping[str, float] = PAPER
+    seed: int,
+    items: int,
+    templates: Sequence[str] = (),
+    mix: Mapping[str, float] = PAPER,
 ) -> list[tuple[str, Problem, Mapping[str, Image]]]:
     """Make problems, each with its template and its pictures by name; two seeds share none.
 
@@ -206,11 +241,19 @@ def generate(
     """
     chosen = [name for name in TEMPLATES if not templates or name in templates]
     numbers = {name: number for number, name in enumerate(TEMPLATES)}
-    turns: list[tuple[str, int]] = [(name, index) for name in chosen for index in range(items)]
+    turns: list[tuple[str, int]] = [
+        (name, index) for name in chosen for index in range(items)
+    ]
     if mix:
         turns = []
-        kinds_of = {name: str(next(iter(TEMPLATES[name].values()))["type"]) for name in chosen}
-        known = {answer: mix.get(answer, 0) for answer in PAPER if answer in kinds_of.values()}
+        kinds_of = {
+            name: str(next(iter(TEMPLATES[name].values()))["type"]) for name in chosen
+        }
+        known = {
+            answer: mix.get(answer, 0)
+            for answer in PAPER
+            if answer in kinds_of.values()
+        }
         for answer, count in shares(items * len(chosen), known).items():
             alike = [name for name in chosen if kinds_of[name] == answer]
             turns += [(alike[n % len(alike)], n // len(alike)) for n in range(count)]
@@ -221,9 +264,10 @@ def generate(
         kind = kinds[(first + index) % len(kinds)]
         problem, images = make(kind, np.random.default_rng([seed, number, index]))
         own = {
-            "id": f"{kind}-{index}", "source": f"generated, seed {seed}",
+            "id": f"{kind}-{index}",
+            "source": f"generated, seed {seed}",
             "frequent": _frequent(kind) if isinstance(problem.answer, Integer) else 0.0,
-        }  # fmt: skip
+        }
         made.append((template, problem.model_copy(update=own), images))
     return made
 
@@ -232,7 +276,9 @@ def make(kind: str, rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
     """A problem of a kind, and its pictures by name."""
     entry = dict(KINDS[kind])
     variables = entry.pop("variables", {})
-    values, gold = _DRAW[kind](rng) if kind in _DRAW else (_variables(rng, variables), {})
+    values, gold = (
+        _DRAW[kind](rng) if kind in _DRAW else (_variables(rng, variables), {})
+    )
     entry |= {"id": kind, "prompt": entry["prompt"].format(**values), **gold}
     images = {name: picture(values["bands"]) for name in entry.get("images", ())}
     return Problem.model_validate(entry), images
@@ -240,7 +286,9 @@ def make(kind: str, rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
 
 def _variables(rng: Rng, ranges: Mapping[str, list[Any]]) -> dict[str, Any]:
     return {
-        name: str(rng.choice(some)) if isinstance(some[0], str) else f"{rng.uniform(*some):.2f}"
+        name: str(rng.choice(some))
+        if isinstance(some[0], str)
+        else f"{rng.uniform(*some):.2f}"
         for name, some in ranges.items()
     }
 
@@ -249,7 +297,8 @@ def _variables(rng: Rng, ranges: Mapping[str, list[Any]]) -> dict[str, Any]:
 def _frequent(kind: str) -> float:
     """Share of the most frequent answer among problems like it: what guessing it always gives."""
     golds = Counter(
-        _DRAW[kind](np.random.default_rng([0, n]))[1]["answer"]["value"] for n in range(DRAWS)
+        _DRAW[kind](np.random.default_rng([0, n]))[1]["answer"]["value"]
+        for n in range(DRAWS)
     )
     return golds.most_common(1)[0][1] / DRAWS
 
@@ -258,6 +307,8 @@ def shares(total: int, mix: Mapping[str, float]) -> dict[str, int]:
     """How many problems of each kind of answer, by largest remainders."""
     exact = {answer: total * share / sum(mix.values()) for answer, share in mix.items()}
     found = {answer: int(share) for answer, share in exact.items()}
-    for answer in sorted(exact, key=lambda a: found[a] - exact[a])[: total - sum(found.values())]:
+    for answer in sorted(exact, key=lambda a: found[a] - exact[a])[
+        : total - sum(found.values())
+    ]:
         found[answer] += 1
     return found

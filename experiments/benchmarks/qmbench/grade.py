@@ -66,12 +66,20 @@ def read_poscar(text: str) -> Crystal:
         matrix = rows * factor
         volume = abs(np.linalg.det(matrix))
         lengths = np.linalg.norm(matrix, axis=1)
-        if not np.isfinite(matrix).all() or lengths.max() > MAX_LENGTH or not volume > 1e-3:
+        if (
+            not np.isfinite(matrix).all()
+            or lengths.max() > MAX_LENGTH
+            or not volume > 1e-3
+        ):
             raise WrongError("InvalidCell")
-        fractions = sites * factor @ np.linalg.inv(matrix) if mode in {"c", "k"} else sites
+        fractions = (
+            sites * factor @ np.linalg.inv(matrix) if mode in {"c", "k"} else sites
+        )
     if not np.abs(fractions).max() < 1e6:
         raise WrongError("InvalidSites")
-    species = tuple(kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count))
+    species = tuple(
+        kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)
+    )
     return Crystal(matrix, species, fractions)
 
 
@@ -87,7 +95,12 @@ def _species(lines: list[str]) -> tuple[list[str], list[int], list[str]]:
         if not token.isdecimal() or len(token) > 9:
             break
         counts.append(int(token))
-    if not kinds or len(kinds) != len(tokens) or len(counts) != len(kinds) or 0 in counts:
+    if (
+        not kinds
+        or len(kinds) != len(tokens)
+        or len(counts) != len(kinds)
+        or 0 in counts
+    ):
         raise WrongError("Unreadable")
     if sum(counts) > MAX_SITES:
         raise WrongError("TooManySites")
@@ -139,7 +152,9 @@ def bases(answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
     reduced = own.get_lll_reduced_lattice()
     if min(reduced.abc) < 0.5 * min(cell.get_lll_reduced_lattice().abc):
         return
-    fractions = reduced.get_fractional_coords(own.get_cartesian_coords(answer.fractions))
+    fractions = reduced.get_fractional_coords(
+        own.get_cartesian_coords(answer.fractions)
+    )
     for _, _, change in reduced.find_all_mappings(
         cell, ltol=limits["length"], atol=limits["angle"], skip_rotation_matrix=True
     ):
@@ -182,4 +197,7 @@ def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, 
     except WrongError as error:
         return said | {"error": str(error)}
     worst = float(np.linalg.norm(found @ right.matrix, axis=1).max())
-    return said | {"error": None if worst <= limits["site"] else "SiteMismatch", "worst": worst}
+    return said | {
+        "error": None if worst <= limits["site"] else "SiteMismatch",
+        "worst": worst,
+    }

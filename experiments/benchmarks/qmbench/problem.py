@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from matsmith.core.configuration import read_yaml
@@ -79,12 +86,18 @@ def _form(answer: Any) -> str:
         form: type[Any] = type(answer)
         return form.__name__ if form in _KINDS else "str"
     forms = {"value": Integer, "rubric": Rubric, "poscar": Poscar}
-    return next((form.__name__ for key, form in forms.items() if key in answer), "Interval")
+    return next(
+        (form.__name__ for key, form in forms.items() if key in answer), "Interval"
+    )
 
 
 _KINDS: dict[type[object], Kind] = {
-    str: "choice", Integer: "number", Interval: "number", Rubric: "text", Poscar: "poscar",
-}  # fmt: skip
+    str: "choice",
+    Integer: "number",
+    Interval: "number",
+    Rubric: "text",
+    Poscar: "poscar",
+}
 _FORMS = {form.__name__ for form in _KINDS}
 Answer = Annotated[
     Annotated[str, Tag("str")]
@@ -147,12 +160,18 @@ class Problem(_Strict):
 
 def _wrong(path: Path, place: tuple[Any, ...], said: str) -> ProblemError:
     """What is wrong, with the line of a place, else of the mapping that lacks it."""
-    lines = _lines(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
-    known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
+    lines = _lines(
+        path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    )
+    known = (
+        lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines
+    )
     return ProblemError(f"{path}:{next(known, 1)}: {said}")
 
 
-def _lines(path: Path, node: Node | None, place: tuple[Any, ...] = ()) -> dict[Any, int]:
+def _lines(
+    path: Path, node: Node | None, place: tuple[Any, ...] = ()
+) -> dict[Any, int]:
     """The line of every place; refuses equal keys, of which PyYAML takes the last in silence."""
     pairs: list[tuple[Any, Node, Node]] = []
     if isinstance(node, MappingNode):
@@ -172,7 +191,9 @@ def read_problem(path: Path) -> Problem:
     """Read a problem file; an answer ``{poscar: FILE}`` holds the file's text afterwards."""
     try:
         content = read_yaml(path)
-        _lines(path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
+        _lines(
+            path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        )
     except UsageError as error:
         raise ProblemError(str(error)) from error
     if not isinstance(content, dict):
@@ -185,9 +206,14 @@ def read_problem(path: Path) -> Problem:
         place = tuple(part for part in first["loc"] if part not in _FORMS)
         said = first["msg"].removeprefix("Value error, ")
         said = "no such key" if first["type"] == "extra_forbidden" else said
-        raise _wrong(path, place, f"{'.'.join(map(str, place)) or 'problem'}: {said}") from error
+        raise _wrong(
+            path, place, f"{'.'.join(map(str, place)) or 'problem'}: {said}"
+        ) from error
     for number, name in enumerate(problem.images):
-        if Path(name).suffix.lower() not in _PICTURES or not _beside(path, name).is_file():
+        if (
+            Path(name).suffix.lower() not in _PICTURES
+            or not _beside(path, name).is_file()
+        ):
             said = f"images: {name} is no picture beside the file"
             raise _wrong(path, ("images", number), said)
     if not isinstance(problem.answer, Poscar):
@@ -211,7 +237,9 @@ def read_folder(folder: Path) -> Iterator[tuple[Path, Problem]]:
     """Every problem file below a folder, sorted, with its problem."""
     files = sorted(p for ending in ("*.yaml", "*.yml") for p in folder.rglob(ending))
     if not files:
-        raise ProblemError(f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one")
+        raise ProblemError(
+            f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one"
+        )
     seen: dict[str, Path] = {}
     for path in files:
         problem = read_problem(path)

@@ -74,9 +74,13 @@ class Drafted:
             return await self._ask(messages, tools=tools, **about)
         sent = Sent(text=code_reply(draft := self.drafts.pop(0)))
         if tools:
-            code = "def f():\n" + "\n".join(f"    {line}" for line in draft.splitlines())
+            code = "def f():\n" + "\n".join(
+                f"    {line}" for line in draft.splitlines()
+            )
             given = {"code": code, "entry": "f"}
-            sent = Sent(text="", calls=({"id": "draft", "name": "answer", "args": given},))
+            sent = Sent(
+                text="", calls=({"id": "draft", "name": "answer", "args": given},)
+            )
         return replace(read(sent, messages, tools), usage=Usage())
 
 
@@ -114,9 +118,13 @@ async def accept(config: AssistantConfig) -> int:
     terminal = Terminal(output, progress, timeout=SECONDS, seed=1)
     rows: list[tuple[Case, Answer, list[str]]] = []
     async with contextlib.AsyncExitStack() as stack:
-        assistant = await stack.enter_async_context(open_assistant(config, say=progress.print))
+        assistant = await stack.enter_async_context(
+            open_assistant(config, say=progress.print)
+        )
         drafted = Drafted(assistant.runtime.model)
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="matsmith-acceptance-"))
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="matsmith-acceptance-")
+        )
         shutil.copytree(FILES, folder, dirs_exist_ok=True)
         stack.enter_context(contextlib.chdir(folder))
         for case in cases():
@@ -134,8 +142,10 @@ async def accept(config: AssistantConfig) -> int:
     right = sum(not wrong for *_, wrong in rows)
     usage = sum((answer.usage for _, answer, _ in rows), Usage())
     repaired = [not wrong for case, _, wrong in rows if len(case.drafts) == 1]
-    output.print(f"{right} of {len(rows)} acceptable; {sum(repaired)} of {len(repaired)} drafts "
-                 f"repaired; {spent(usage)}; model {safe(rows[0][1].model)}")  # fmt: skip
+    output.print(
+        f"{right} of {len(rows)} acceptable; {sum(repaired)} of {len(repaired)} drafts "
+        f"repaired; {spent(usage)}; model {safe(rows[0][1].model)}"
+    )
     return 0 if right == len(rows) else 1
 
 
@@ -144,9 +154,14 @@ def _table(rows: Sequence[tuple[Case, Answer, list[str]]]) -> Table:
     for case, answer, wrong in rows:
         usage = answer.usage
         table.add_row(
-            case.name, answer.kind, str(usage.calls + usage.cached_calls), str(usage.tokens),
-            f"{answer.seconds:.0f}", str(len(answer.files)), safe("; ".join(wrong)),
-        )  # fmt: skip
+            case.name,
+            answer.kind,
+            str(usage.calls + usage.cached_calls),
+            str(usage.tokens),
+            f"{answer.seconds:.0f}",
+            str(len(answer.files)),
+            safe("; ".join(wrong)),
+        )
     return table
 
 

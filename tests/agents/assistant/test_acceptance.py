@@ -12,7 +12,9 @@ from sandbox.factory import available
 from tests.agents.assistant.acceptance import Case, cases, faults, main
 
 RECORDED = SHIPPED / "acceptance.jsonl.gz"
-pytestmark = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+pytestmark = pytest.mark.skipif(
+    not available(), reason="no isolating sandbox on this machine"
+)
 
 
 @pytest.mark.long
@@ -23,16 +25,28 @@ def test_a_language_model_as_recorded(
     """Each reply was asked for, with its prompt, and every answer is as it has to be."""
     monkeypatch.setenv("COLUMNS", "160")
     exchanges = read_exchanges(RECORDED)
-    code = main([
-        "model=recorded", f"model.name={exchanges[0].model}", f"model.recordings={RECORDED}",
-        "model.strict=true", "sandbox=bubblewrap",
-    ])  # fmt: skip
+    code = main(
+        [
+            "model=recorded",
+            f"model.name={exchanges[0].model}",
+            f"model.recordings={RECORDED}",
+            "model.strict=true",
+            "sandbox=bubblewrap",
+        ]
+    )
     shown = capsys.readouterr().out
     assert code == 0, shown
-    assert f"{len(cases())} of {len(cases())} acceptable; 5 of 5 drafts repaired; " in shown
+    assert (
+        f"{len(cases())} of {len(cases())} acceptable; 5 of 5 drafts repaired; "
+        in shown
+    )
     assert f" repaired; {len(exchanges)} calls, " in shown
-    for said in ("Vasprun.final_energy", "read vasprun.xml", "structure of 15 sites: Na7 Cl8",
-                 "in the code, but neither in the question nor in a file: "):  # fmt: skip
+    for said in (
+        "Vasprun.final_energy",
+        "read vasprun.xml",
+        "structure of 15 sites: Na7 Cl8",
+        "in the code, but neither in the question nor in a file: ",
+    ):
         assert said in shown
 
 

@@ -34,14 +34,29 @@ async def test_what_is_in_a_file_is_said(live_sandbox: Sandbox, tmp_path: Path):
     shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
     (tmp_path / "broken.cif").write_text("data_x\nnothing\x1b[2J here")
     (tmp_path / "blob.bin").write_bytes(b"\0\1\2")
-    (tmp_path / "entry.json").write_text(json.dumps({"@module": "m", "@class": "C", "energy": 1}))
-    names = ["POSCAR", "vasprun.xml", "volumes.csv", "oxides", "broken.cif", "blob.bin",
-             "entry.json"]  # fmt: skip
+    (tmp_path / "entry.json").write_text(
+        json.dumps({"@module": "m", "@class": "C", "energy": 1})
+    )
+    names = [
+        "POSCAR",
+        "vasprun.xml",
+        "volumes.csv",
+        "oxides",
+        "broken.cif",
+        "blob.bin",
+        "entry.json",
+    ]
     looked = await look(live_sandbox, attach({}, [tmp_path / name for name in names]))
     said = {file.name: file for file in looked.files}
     assert [said[name].kind for name in names] == [
-        "structure", "vasprun", "table", "folder", "text", "binary", "json"
-    ]  # fmt: skip
+        "structure",
+        "vasprun",
+        "table",
+        "folder",
+        "text",
+        "binary",
+        "json",
+    ]
     assert "space group Fm-3m (225" in said["POSCAR"].summary
     assert "MgO.cif: Mg4 O4, 8 sites" in said["oxides"].summary
     assert "looks like structure, but" in said["broken.cif"].summary
@@ -81,14 +96,18 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
 
 
 async def test_none_for_what_is_missing_is_one_draft(converse):
-    session, chat = converse(code_reply("return {'gap_eV': None, 'needs_input': 'a structure'}"))
+    session, chat = converse(
+        code_reply("return {'gap_eV': None, 'needs_input': 'a structure'}")
+    )
     answer = await session.ask("What is its gap?")
     assert (answer.kind, answer.text) == ("needs_input", "a structure")
     assert len(chat.prompts) == 1
     partly, chat = converse(code_reply("return {'gap_eV': None, 'edge_A': 4.2}"))
     assert (await partly.ask("Gap and edge?")).works
     assert len(chat.prompts) == 1
-    swallowed = code_reply("try:\n    1 / 0\nexcept ZeroDivisionError:\n    return {'gap': None}")
+    swallowed = code_reply(
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    return {'gap': None}"
+    )
     again, chat = converse(swallowed, code_reply("return {'gap': 1.0}"))
     assert (await again.ask("Gap?")).works
     assert len(chat.prompts) > 1  # that None is a fault
@@ -101,10 +120,13 @@ MENTIONS = [
     ("a@b.c, Fe@C60 and @home", "a@b.c, Fe@C60 and @home", []),
     (f"@{'long' * 99} @~nobody", f"@{'long' * 99} @~nobody", []),
     ("@a/POSCAR, @b/POSCAR.", "a/POSCAR, b/POSCAR.", ["a/POSCAR", "b/POSCAR"]),
-    ("@{root}/a/POSCAR or @{root}/b/POSCAR?", "POSCAR or b/POSCAR?",
-     ["{root}/a/POSCAR", "{root}/b/POSCAR"]),
+    (
+        "@{root}/a/POSCAR or @{root}/b/POSCAR?",
+        "POSCAR or b/POSCAR?",
+        ["{root}/a/POSCAR", "{root}/b/POSCAR"],
+    ),
     ("""@"100% 'Ti,#é.cif"?""", "100% 'Ti,#é.cif?", ["100% 'Ti,#é.cif"]),
-]  # fmt: skip
+]
 #: What is handed over, and under which names code sees it.
 ATTACHED = [
     (["a/POSCAR", "b/POSCAR"], ["a/POSCAR", "b/POSCAR"]),
@@ -117,7 +139,14 @@ ATTACHED = [
 
 def test_paths_in_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root = tmp_path / "here"
-    for name in ("POSCAR", "a/POSCAR", "b/POSCAR", "two words/x", "out/x", "100% 'Ti,#é.cif"):
+    for name in (
+        "POSCAR",
+        "a/POSCAR",
+        "b/POSCAR",
+        "two words/x",
+        "out/x",
+        "100% 'Ti,#é.cif",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     monkeypatch.chdir(root)
@@ -146,7 +175,12 @@ ANSWER = Answer(
 def test_a_script_runs_again_and_a_folder_holds_all_of_an_answer(tmp_path: Path):
     store.deliver(ANSWER, tmp_path / "a.py")
     done = subprocess.run(
-        [sys.executable, "a.py"], cwd=tmp_path, capture_output=True, text=True, check=True, env={}
+        [sys.executable, "a.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
     )
     assert done.stdout == "{'edge_A': 4.25}\n"
     assert (tmp_path / "out/x.txt").read_text() == "y"

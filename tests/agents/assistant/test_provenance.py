@@ -33,7 +33,10 @@ RIGHT = [("right", 40, 4), ("later_right", 10, 2)]
 
 
 async def ask(
-    sandbox: Sandbox, body: str, said: str = "", inputs: Mapping[str, Path] | None = None
+    sandbox: Sandbox,
+    body: str,
+    said: str = "",
+    inputs: Mapping[str, Path] | None = None,
 ) -> Answer:
     """What the assistant answers when a model writes the body of this function."""
     code = "def f():\n" + textwrap.indent(textwrap.dedent(body), "    ")
@@ -59,7 +62,9 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     return {"POSCAR": tmp_path / "POSCAR", "MgO.cif": FILES / "oxides/MgO.cif"}
 
 
-async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(live_sandbox: Sandbox):
+async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(
+    live_sandbox: Sandbox,
+):
     body = """
         from pymatgen.analysis.phase_diagram import PDEntry, PhaseDiagram
         from pymatgen.core import Composition
@@ -72,8 +77,10 @@ async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(liv
     assert any(source.name.endswith("get_e_above_hull") for source in found.sources)
     assert "nor in a file: 14.3 (line 5), 9.8 (line 5), 1.9 (line 5)" in found.notes[-1]
     assert {value.name: value.repeats for value in found.values} == {
-        "above_hull": None, "count": 8, "given": None
-    }  # fmt: skip
+        "above_hull": None,
+        "count": 8,
+        "given": None,
+    }
     assert "count stands in the code, line 8: it was not computed" in found.notes
 
 
@@ -83,7 +90,9 @@ async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, inputs
         structure = Structure.from_file("POSCAR")
         return {"density_g_cm3": structure.density, "units": {"density_g_cm3": "g/cm^3"}}
         """
-    found = await ask(live_sandbox, body, "What is its density?", {"POSCAR": inputs["POSCAR"]})
+    found = await ask(
+        live_sandbox, body, "What is its density?", {"POSCAR": inputs["POSCAR"]}
+    )
     assert (found.notes, found.read) == ((), ("POSCAR",))
     (density, *_) = [s for s in found.sources if s.name.endswith(".density")]
     assert density.distribution == "pymatgen-core"
@@ -93,7 +102,9 @@ async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, inputs
 
 
 @pytest.mark.parametrize("row", CODES["told"])
-async def test_what_a_reader_must_know(live_sandbox: Sandbox, inputs, row: dict[str, str]):
+async def test_what_a_reader_must_know(
+    live_sandbox: Sandbox, inputs, row: dict[str, str]
+):
     given = {row["file"]: inputs[row["file"]]}
     found = await ask(live_sandbox, row["body"], row["question"], given)
     assert any(row["told"] in note for note in found.notes), found.notes
@@ -110,7 +121,11 @@ async def test_noting_changes_nothing(live_sandbox: Sandbox):
 
 async def test_an_exception_has_the_traceback_of_the_code(live_sandbox: Sandbox):
     done, trace = await run_final(
-        live_sandbox, "def f():\n    x = 1\n    return x / 0\n", "f", timeout=30, mounts=[]
+        live_sandbox,
+        "def f():\n    x = 1\n    return x / 0\n",
+        "f",
+        timeout=30,
+        mounts=[],
     )
     assert not trace.noted
     assert done.outcome is Outcome.EXCEPTION
@@ -118,8 +133,16 @@ async def test_an_exception_has_the_traceback_of_the_code(live_sandbox: Sandbox)
     assert "tracer" not in (done.error or "")
 
 
-@pytest.mark.parametrize("code", ["x = " + "-" * 5000 + "1", "(" * 150 + "1.5" + ")" * 150, "def",
-                                  f"1 + 1e999 + {10**400}", "1" + " + 1" * 400])  # fmt: skip
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = " + "-" * 5000 + "1",
+        "(" * 150 + "1.5" + ")" * 150,
+        "def",
+        f"1 + 1e999 + {10**400}",
+        "1" + " + 1" * 400,
+    ],
+)
 async def test_code_that_cannot_be_read_tells_nothing(code: str):
     tree = parsed(f"s = Structure\ns[0] = {code}" if "def" not in code else code)
     assert literals(tree, ()) in ([], [(1.5, 2)])
@@ -130,10 +153,19 @@ async def test_code_that_cannot_be_read_tells_nothing(code: str):
 
 @pytest.mark.parametrize(
     ("name", "unit"),
-    [("volume_A3", "Å³"), ("energy_eV_per_atom", "eV/atom"), ("density (g/cm3)", "g/cm³"),
-     ("a_A", "Å"), ("c_a", None), ("temperature_K", "K"), ("k", None), ("sites", None),
-     ("band gap [eV]", "eV"), ("angle_deg", "°")],
-)  # fmt: skip
+    [
+        ("volume_A3", "Å³"),
+        ("energy_eV_per_atom", "eV/atom"),
+        ("density (g/cm3)", "g/cm³"),
+        ("a_A", "Å"),
+        ("c_a", None),
+        ("temperature_K", "K"),
+        ("k", None),
+        ("sites", None),
+        ("band gap [eV]", "eV"),
+        ("angle_deg", "°"),
+    ],
+)
 async def test_units_of_names(name: str, unit: str | None):
     assert unit_of(name, 1.0, {}) == unit
     assert unit_of(name, "?", {name: "mRy"}) == "mRy"
@@ -153,7 +185,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_at
 
 
-async def notes_of(sandbox: Sandbox, case: Mapping[str, Any], folder: Path) -> list[str]:
+async def notes_of(
+    sandbox: Sandbox, case: Mapping[str, Any], folder: Path
+) -> list[str]:
     """What the assistant says of an answer before its values are trusted."""
     inputs = {name: folder / name for name in case.get("files", ())}
     found = await answered(sandbox, case["code"], "answer", case["question"], inputs)
@@ -167,8 +201,11 @@ async def test_planted_errors_are_told(
     live_sandbox: Sandbox, folder: Path, kind: str, count: int, least: int
 ):
     told = [(case, await notes_of(live_sandbox, case, folder)) for case in CASES[kind]]
-    missed = [(case["name"], notes) for case, notes in told
-              if not any(re.search(case["told"], note) for note in notes)]  # fmt: skip
+    missed = [
+        (case["name"], notes)
+        for case, notes in told
+        if not any(re.search(case["told"], note) for note in notes)
+    ]
     assert len(told) == count
     assert len(missed) <= count - least, missed
 

@@ -85,13 +85,19 @@ async def test_a_request_is_paid_for_and_cancelled_again_where_a_part_takes_that
     session.cancel()
     answer = await asyncio.wait_for(asking, 60)
     assert answer.kind == "stopped"
-    assert (answer.usage.calls, answer.usage.cost_usd, answer.usage.estimated) == (1, None, True)
+    assert (answer.usage.calls, answer.usage.cost_usd, answer.usage.estimated) == (
+        1,
+        None,
+        True,
+    )
 
 
 FAILS = code_reply("return {'edge': undefined_name}")
 
 
-@pytest.mark.parametrize("broken", [FAILS, code_reply("return {}"), code_reply("return None")])
+@pytest.mark.parametrize(
+    "broken", [FAILS, code_reply("return {}"), code_reply("return None")]
+)
 async def test_an_answer_that_fails_goes_back_to_the_model(converse, broken: str):
     session, chat = converse(broken, broken, CUBE, system=Single)
     answer = await session.ask("What is the edge?")
@@ -116,14 +122,21 @@ async def test_what_never_works_ends_after_three_tries(converse):
 @pytest.mark.parametrize(
     ("reply", "kind", "text", "retold"),
     [
-        ("in words: A prototype cell.", "explained", "A prototype cell.", "A prototype cell."),
+        (
+            "in words: A prototype cell.",
+            "explained",
+            "A prototype cell.",
+            "A prototype cell.",
+        ),
         ("It is a prototype.", "explained", "It is a prototype.", "It is a prototype."),
         ("needs input: a cell", "needs_input", "a cell", "needs input: a cell"),
         (f"With a default.\n{CUBE}", "answered", "", "Your reply: With a default."),
     ],
 )
 async def test_every_turn_is_told_to_the_next(converse, reply, kind, text, retold):
-    session, chat = converse(*[reply] * (2 if reply.startswith("It") else 1), CUBE, system=Single)
+    session, chat = converse(
+        *[reply] * (2 if reply.startswith("It") else 1), CUBE, system=Single
+    )
     answer = await session.ask("What is it?")
     assert (answer.kind, answer.text) == (kind, text)
     assert answer.said == ("With a default." if kind == "answered" else "")
@@ -143,7 +156,9 @@ async def test_whoever_waits_can_be_cancelled_too(converse):
     assert (await session.ask("What is the edge?")).works
 
 
-async def test_a_missing_input_changes_nothing_and_a_refused_one_is_said(converse, tmp_path):
+async def test_a_missing_input_changes_nothing_and_a_refused_one_is_said(
+    converse, tmp_path
+):
     session, chat = converse(CUBE)
     (tmp_path / "POSCAR").write_text("x")
     with pytest.raises(UsageError, match=r"none\.cif: no such file"):
@@ -163,20 +178,31 @@ async def test_a_missing_input_changes_nothing_and_a_refused_one_is_said(convers
 async def test_a_model_with_tools_may_ask_for_what_is_missing(
     live_sandbox: Sandbox, httpserver: HTTPServer
 ):
-    config = read_config([f"model.base_url={httpserver.url_for('/v1')}", "model.name=m",
-                          "model.cache=false"])  # fmt: skip
+    config = read_config(
+        [
+            f"model.base_url={httpserver.url_for('/v1')}",
+            "model.name=m",
+            "model.cache=false",
+        ]
+    )
     model = open_client(config.model)
     parts = Context(model, None, live_sandbox)
     runtime = Runtime(Tools(parts), model, None, live_sandbox, None, 120.0, {})
     session = Assistant(config, runtime).session()
     call = json.dumps({"code": "def f():\n    return {'x': 1}", "entry": "f"})
     endpoint = Endpoint(httpserver).play(
-        tool_calls(("run", call)), "needs input: the energies", tool_calls(("answer", call))
+        tool_calls(("run", call)),
+        "needs input: the energies",
+        tool_calls(("answer", call)),
     )
     events: list[Event] = []
     fails = json.dumps({"code": "def f():\n    return {'x': 1 / 0}", "entry": "f"})
     answer = await session.ask("Is it stable?", listen=events.append)
-    assert (answer.kind, answer.text, answer.code) == ("needs_input", "the energies", None)
+    assert (answer.kind, answer.text, answer.code) == (
+        "needs_input",
+        "the energies",
+        None,
+    )
     assert len(endpoint.bodies) == 2
     assert "running code" in {event.text for event in events}
     assert (await session.ask("They are 1 eV.")).works

@@ -26,17 +26,35 @@ pytestmark = [
 EDGE = code_reply("return {'edge_A': 4.25}")
 SLEEPS = code_reply("import time\ntime.sleep(300)\nreturn {'x': 1}")
 PROMPT = "ask>"
-SECONDS = 240  # a cold machine under load needs one for what takes a warm one half a second
+SECONDS = (
+    240  # a cold machine under load needs one for what takes a warm one half a second
+)
 
 
 def command(server: HTTPServer, *more: str) -> list[str]:
-    endpoint = [f"model.base_url={server.url_for('/v1')}", "model.name=m", "model.cache=false"]
-    return ["-m", "matsmith", "ask", *endpoint, "system=single", "retrieval=none", *more]
+    endpoint = [
+        f"model.base_url={server.url_for('/v1')}",
+        "model.name=m",
+        "model.cache=false",
+    ]
+    return [
+        "-m",
+        "matsmith",
+        "ask",
+        *endpoint,
+        "system=single",
+        "retrieval=none",
+        *more,
+    ]
 
 
 def variables(folder: Path) -> dict[str, str]:
     kept = {n: v for n, v in os.environ.items() if not n.startswith("OPENAI_")}
-    return kept | {"MATSMITH_SESSIONS": str(folder), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    return kept | {
+        "MATSMITH_SESSIONS": str(folder),
+        "TERM": "xterm",
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+    }
 
 
 class Typing:
@@ -44,9 +62,13 @@ class Typing:
 
     def __init__(self, server: HTTPServer, folder: Path, *more: str) -> None:
         self.child = pexpect.spawn(
-            sys.executable, command(server, *more), env=variables(folder), timeout=SECONDS,
-            encoding="utf-8", dimensions=(40, 120),
-        )  # fmt: skip
+            sys.executable,
+            command(server, *more),
+            env=variables(folder),
+            timeout=SECONDS,
+            encoding="utf-8",
+            dimensions=(40, 120),
+        )
 
     def see(self, text: str) -> str:
         self.child.expect_exact(text)
@@ -75,7 +97,11 @@ def test_ctrl_c_leaves_the_question_and_never_the_conversation(
 ):
     def play(body: Body) -> Response:
         # each question is told of the ones before it: the last one decides
-        replies = {"To the endpoint": late(10, EDGE), "To the sandbox": SLEEPS, "the edge?": EDGE}
+        replies = {
+            "To the endpoint": late(10, EDGE),
+            "To the sandbox": SLEEPS,
+            "the edge?": EDGE,
+        }
         last = max(replies, key=str(body["messages"]).rfind)
         return respond(replies[last], body)
 
@@ -107,7 +133,10 @@ def test_ctrl_c_leaves_the_question_and_never_the_conversation(
     typing.see(PROMPT)
     assert typing.end() == 0
     history = folder / "history"
-    assert (history.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert (history.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (
+        0o600,
+        0o700,
+    )
     assert "half a questi" not in (folder / "history").read_text()
 
 
@@ -147,28 +176,51 @@ def test_paste_history_completion_and_commands(
     assert "second line again" in endpoint.prompts[1]
     assert [body["model"] for body in endpoint.bodies] == ["m", "m", "m", "other"]
     ran = subprocess.run(
-        [sys.executable, "edge.py"], cwd=tmp_path, capture_output=True, text=True, check=True,
+        [sys.executable, "edge.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
         env={},
-    )  # fmt: skip
+    )
     assert ran.stdout == "{'edge_A': 4.25}\n"
 
 
-def test_a_conversation_is_kept_and_goes_on(httpserver: HTTPServer, folder: Path, tmp_path: Path):
+def test_a_conversation_is_kept_and_goes_on(
+    httpserver: HTTPServer, folder: Path, tmp_path: Path
+):
     endpoint = Endpoint(httpserver).play("needs input: the energies of the phases")
     (tmp_path / "phases").mkdir()
     (tmp_path / "phases/a.csv").write_text("a,b\n1,2\n")
     asked = subprocess.run(
-        [sys.executable, *command(httpserver, "--file", "phases/a.csv"), "Is it stable?"],
-        env=variables(folder), cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            *command(httpserver, "--file", "phases/a.csv"),
+            "Is it stable?",
+        ],
+        env=variables(folder),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert asked.returncode == 3
     assert "Needs input: the energies of the phases" in asked.stdout
     assert len(endpoint.bodies) == 1  # asked once: no repair, no further draft
     endpoint.play(EDGE)
     went_on = subprocess.run(
-        [sys.executable, *command(httpserver), "--continue", "--json", "They are 1 and 2 eV."],
-        env=variables(folder), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            *command(httpserver),
+            "--continue",
+            "--json",
+            "They are 1 and 2 eV.",
+        ],
+        env=variables(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert went_on.returncode == 0, went_on.stderr
     answer = json.loads(went_on.stdout)
     assert (answer["kind"], answer["values"][0]["value"]) == ("answered", 4.25)
@@ -185,9 +237,13 @@ def test_a_conversation_is_kept_and_goes_on(httpserver: HTTPServer, folder: Path
 def test_a_time_limit_and_a_piped_conversation(httpserver: HTTPServer, folder: Path):
     Endpoint(httpserver).play(SLEEPS)
     done = subprocess.run(
-        [sys.executable, *command(httpserver, "--timeout", "4")], env=variables(folder),
-        input="/help\nSleep.\n", capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, *command(httpserver, "--timeout", "4")],
+        env=variables(folder),
+        input="/help\nSleep.\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "Ctrl-C gives up" in done.stderr
     assert "Stopped: the time limit of 4 s was reached" in done.stdout
     assert done.returncode == 1

@@ -47,13 +47,17 @@ pytestmark = [
 class Server:
     """A running server."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, temporary: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[str], address: str, temporary: Path
+    ) -> None:
         self.process = process
         self.temporary = temporary
         self.address = address
         self.url, _, self.token = address.partition("#")
         self.http = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=120
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=120,
         )
 
     def ask(self, question: str, **more: object) -> list[tuple[str, dict[str, object]]]:
@@ -61,7 +65,9 @@ class Server:
         answer = self.http.post("api/ask", json={"question": question, **more})
         assert answer.status_code == 200, answer.text
         parts = [part.split("\n") for part in answer.text.split("\n\n")[:-1]]
-        return [(kind.removeprefix("event: "), json.loads(data[6:])) for kind, data in parts]
+        return [
+            (kind.removeprefix("event: "), json.loads(data[6:])) for kind, data in parts
+        ]
 
 
 @pytest.fixture
@@ -69,12 +75,20 @@ def server(httpserver: HTTPServer, tmp_path: Path) -> Iterator[Server]:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     command = [
-        sys.executable, "-m", "matsmith", "serve", f"model.base_url={httpserver.url_for('/v1')}",
-        "model.name=scripted", "model.cache=false", "system=single", "retrieval=none",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "matsmith",
+        "serve",
+        f"model.base_url={httpserver.url_for('/v1')}",
+        "model.name=scripted",
+        "model.cache=false",
+        "system=single",
+        "retrieval=none",
+    ]
     variables = os.environ | {
-        "TMPDIR": str(temporary), "MATSMITH_SESSIONS": str(tmp_path / "sessions")
-    }  # fmt: skip
+        "TMPDIR": str(temporary),
+        "MATSMITH_SESSIONS": str(tmp_path / "sessions"),
+    }
     with subprocess.Popen(
         command, cwd=ROOT, env=variables, text=True, stdout=subprocess.PIPE
     ) as process:
@@ -87,8 +101,12 @@ def server(httpserver: HTTPServer, tmp_path: Path) -> Iterator[Server]:
             process.kill()
 
 
-def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserver: HTTPServer):
-    endpoint = Endpoint(httpserver).play(code_reply(PLOT), code_reply("return {'twice': 6}"))
+def test_a_question_with_a_file_from_upload_to_download(
+    server: Server, httpserver: HTTPServer
+):
+    endpoint = Endpoint(httpserver).play(
+        code_reply(PLOT), code_reply("return {'twice': 6}")
+    )
     upload = {"name": "lengths.txt", "data": base64.b64encode(b"1\n2\n3\n").decode()}
     *steps, (kind, answer) = server.ask("How many lines?", files=[upload])
     assert kind == "answer"
@@ -109,7 +127,10 @@ def test_a_question_with_a_file_from_upload_to_download(server: Server, httpserv
     assert "How many lines?" in endpoint.prompts[1]
     history = server.http.get("api/history").json()
     assert history["inputs"] == ["lengths.txt"]
-    assert [turn["question"] for turn in history["turns"]] == ["How many lines?", "And twice that?"]
+    assert [turn["question"] for turn in history["turns"]] == [
+        "How many lines?",
+        "And twice that?",
+    ]
     assert [name for _, name in history["sessions"]] == ["How many lines?"]
     again = {"name": "lengths.txt", "data": base64.b64encode(b"other").decode()}
     asked = server.ask("And these?", files=[again])[-1][1]
@@ -143,7 +164,9 @@ def test_nobody_else_is_served_and_a_mistake_is_refused(server: Server):
         refused = http.get("api/history", headers={name: value})
         assert refused.status_code == status, (name, value)
         assert "turns" not in refused.text
-    assert http.get("api/history", headers={"Origin": f"http://{host}"}).status_code == 200
+    assert (
+        http.get("api/history", headers={"Origin": f"http://{host}"}).status_code == 200
+    )
     page = httpx.get(server.url)
     assert server.token not in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -176,9 +199,13 @@ def test_the_token_stands_in_no_list_of_processes(tmp_path: Path):
     browser.chmod(0o755)
     command = [sys.executable, "-m", "matsmith", "serve", "--open", "model=none"]
     with subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
-        env=os.environ | {"BROWSER": f"{browser} %s", "MATSMITH_SESSIONS": str(tmp_path)},
-    ) as process:  # fmt: skip
+        command,
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        env=os.environ
+        | {"BROWSER": f"{browser} %s", "MATSMITH_SESSIONS": str(tmp_path)},
+    ) as process:
         try:
             assert process.stdout is not None
             token = process.stdout.readline().partition("#")[2].strip()
@@ -194,10 +221,14 @@ def test_the_token_stands_in_no_list_of_processes(tmp_path: Path):
     assert not any(token in line for line in listed)
 
 
-def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver: HTTPServer):
+def test_stop_ends_the_question_and_ctrl_c_the_server(
+    server: Server, httpserver: HTTPServer
+):
     sleeps = code_reply("import time\ntime.sleep(500)\nreturn {}")
     Endpoint(httpserver).play(sleeps)
-    with server.http.stream("POST", "api/ask", json={"question": "Sleep, and I go."}) as answer:
+    with server.http.stream(
+        "POST", "api/ask", json={"question": "Sleep, and I go."}
+    ) as answer:
         assert next(answer.iter_lines()) == "event: step"
     assert server.http.get("api/history").json()["working"] == "Sleep, and I go."
     with server.http.stream("GET", "api/events") as again:  # the page was loaded anew
@@ -213,7 +244,9 @@ def test_stop_ends_the_question_and_ctrl_c_the_server(server: Server, httpserver
         assert server.http.post("api/undo", json={}).status_code == 409
         server.http.post("api/cancel", json={})
         assert '"kind": "stopped"' in "".join(lines)
-    with server.http.stream("POST", "api/ask", json={"question": "Sleep again."}) as answer:
+    with server.http.stream(
+        "POST", "api/ask", json={"question": "Sleep again."}
+    ) as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: step"
         server.process.send_signal(signal.SIGINT)
@@ -231,20 +264,40 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
     with chromium.browser(tmp_path / "profile") as tab:
         tab.open(server.address)
         tab.wait("document.getElementById('model').textContent === 'scripted'")
-        tab.evaluate("document.getElementById('question').value = 'How many <b>letters</b>?'")
+        tab.evaluate(
+            "document.getElementById('question').value = 'How many <b>letters</b>?'"
+        )
         tab.evaluate("document.getElementById('ask').click()")
-        assert tab.wait("document.querySelector('article[data-kind]')?.dataset.kind") == "answered"
-        assert tab.evaluate("document.querySelector('.steps').textContent").count("asked the model")
-        assert tab.evaluate("document.querySelector('.head').textContent").startswith("Letters: 3;")
-        assert tab.evaluate("document.querySelector('.question').getBoundingClientRect().top") < 300
-        assert tab.evaluate("document.title") == "matsmith"  # what the code returned is text
+        assert (
+            tab.wait("document.querySelector('article[data-kind]')?.dataset.kind")
+            == "answered"
+        )
+        assert tab.evaluate("document.querySelector('.steps').textContent").count(
+            "asked the model"
+        )
+        assert tab.evaluate("document.querySelector('.head').textContent").startswith(
+            "Letters: 3;"
+        )
+        assert (
+            tab.evaluate(
+                "document.querySelector('.question').getBoundingClientRect().top"
+            )
+            < 300
+        )
+        assert (
+            tab.evaluate("document.title") == "matsmith"
+        )  # what the code returned is text
         assert tab.evaluate("document.querySelectorAll('b').length") == 0
         assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
         assert tab.evaluate("document.querySelectorAll('canvas.drawn').length") == 1
         for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
             tab.open(server.address, width=width, dark=dark)
-            tab.wait("document.querySelector('article[data-kind]') !== null")  # the history
-            tab.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+            tab.wait(
+                "document.querySelector('article[data-kind]') !== null"
+            )  # the history
+            tab.evaluate(
+                "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
+            )
             assert tab.evaluate(chromium.FAULTS) == []
         assert tab.complaints() == []
         tab.open(f"{server.url}#wrong")

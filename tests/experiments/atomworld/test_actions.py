@@ -16,11 +16,15 @@ from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal, read_c
 from experiments.benchmarks.atomworld.generate import generate
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "atomworld"
-published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")
+published = pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no published data at {SHARED.name}"
+)
 
 
 def crystal_of(plain):
-    return Crystal(tuple(plain["cell"]), tuple(plain["species"]), np.array(plain["frac"], float))
+    return Crystal(
+        tuple(plain["cell"]), tuple(plain["species"]), np.array(plain["frac"], float)
+    )
 
 
 def rows(name):
@@ -97,7 +101,11 @@ def places(item, at, lattice):
 
 def solutions(item):
     """Structures after an action, by the sentence alone, for choices of images."""
-    cell, given, species = np.array(item.before.cell), item.given, list(item.before.species)
+    cell, given, species = (
+        np.array(item.before.cell),
+        item.given,
+        list(item.before.species),
+    )
     lattice = Lattice.from_parameters(*cell, vesta=True).matrix
     at = item.before.fractions @ lattice
     moving = places(item, at, lattice)
@@ -115,11 +123,19 @@ def solutions(item):
             species, at = species[:], np.delete(at, given["index"], axis=0)
             del species[given["index"]]
         case "delete_below":
-            above = at[:, 2] - at[given["index"], 2] > (1e-3 if given["inclusive"] else -1e-3)
-            species, at = [s for s, stays in zip(species, above, strict=True) if stays], at[above]
+            above = at[:, 2] - at[given["index"], 2] > (
+                1e-3 if given["inclusive"] else -1e-3
+            )
+            species, at = (
+                [s for s, stays in zip(species, above, strict=True) if stays],
+                at[above],
+            )
         case "super_cell":
             at = np.vstack([at + n @ lattice for n in np.ndindex(*given["counts"])])
-            species, cell[:3] = species * np.prod(given["counts"]), cell[:3] * given["counts"]
+            species, cell[:3] = (
+                species * np.prod(given["counts"]),
+                cell[:3] * given["counts"],
+            )
             lattice = lattice * np.array(given["counts"])[:, None]
     for chosen in itertools.islice(itertools.product(*moving.values()), COMBINATIONS):
         solved = at.copy()
@@ -155,9 +171,17 @@ def test_structures_of_a_folder(tmp_path):
     made = generate(seed=2, items=2, actions=["add"])
     for item, name in zip(made, ["a.cif", "b.cif"], strict=True):
         (tmp_path / name).write_text(item.before.to_cif())
-    samples = AtomWorldBenchmark(structures=str(tmp_path), items=3, actions=["move"]).load()
-    assert [sample.labels["structure"] for sample in samples] == ["a.cif", "b.cif", "a.cif"]
-    assert sorted(samples[0].target["before"]["species"]) == sorted(made[0].before.species)
+    samples = AtomWorldBenchmark(
+        structures=str(tmp_path), items=3, actions=["move"]
+    ).load()
+    assert [sample.labels["structure"] for sample in samples] == [
+        "a.cif",
+        "b.cif",
+        "a.cif",
+    ]
+    assert sorted(samples[0].target["before"]["species"]) == sorted(
+        made[0].before.species
+    )
     assert len({sample.question.prompt for sample in samples}) == 3
 
 
@@ -167,7 +191,11 @@ def test_a_cif_is_read_as_it_was_written():
     found = read_cif(text)
     assert found.species == item.before.species
     assert np.abs(found.fractions - item.before.fractions).max() < 1e-6
-    for broken in ("", text.replace("_cell_length_a", "_x"), text.partition("loop_")[0]):
+    for broken in (
+        "",
+        text.replace("_cell_length_a", "_x"),
+        text.partition("loop_")[0],
+    ):
         with pytest.raises(ValueError, match="no readable cell"):
             read_cif(broken)
 
@@ -176,15 +204,24 @@ def test_published_data_keep_their_prompt_and_their_target(tmp_path):
     (item,) = generate(seed=2, items=1, actions=["move"], wording="published")
     folder = tmp_path / "data" / "simple"
     folder.mkdir(parents=True)
-    row = {"problem_id": 7, "mp_id": "mp-1", "action_prompt": item.sentence,
-           "input": item.before.to_cif(4), "output": item.published.to_cif(4)}  # fmt: skip
+    row = {
+        "problem_id": 7,
+        "mp_id": "mp-1",
+        "action_prompt": item.sentence,
+        "input": item.before.to_cif(4),
+        "output": item.published.to_cif(4),
+    }
     (folder / "MoveAtomAction.json").write_text(json.dumps([row]))
-    benchmark = AtomWorldBenchmark(source="published", path=str(tmp_path), actions=["move"])
+    benchmark = AtomWorldBenchmark(
+        source="published", path=str(tmp_path), actions=["move"]
+    )
     (sample,) = benchmark.load()
     prompt = sample.question.prompt
     assert (sample.question.id, sample.labels["frame"]) == ("move-7", "not stated")
     assert prompt.endswith(item.sentence)
     assert "indices of atoms start from 0" in prompt
     assert "along x" not in prompt + sample.question.answer.instruction
-    literal, given = (np.array(sample.target[t]["fractions"]) for t in ("literal", "published"))
+    literal, given = (
+        np.array(sample.target[t]["fractions"]) for t in ("literal", "published")
+    )
     assert np.abs(literal - given).max() < 1e-3

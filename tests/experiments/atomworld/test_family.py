@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks.atomworld import family, grade
-from experiments.benchmarks.atomworld.benchmark import GRADER, AtomWorldBenchmark, StructureScorer
+from experiments.benchmarks.atomworld.benchmark import (
+    GRADER,
+    AtomWorldBenchmark,
+    StructureScorer,
+)
 from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal
 from experiments.scorers.base import Tools
 from sandbox.base import Execution, Outcome, SandboxConfig
@@ -31,7 +35,10 @@ def passed(said):
 
 
 def scaled(given, factor):
-    return {**given, "cell": [*(factor * np.array(given["cell"][:3])), *given["cell"][3:]]}
+    return {
+        **given,
+        "cell": [*(factor * np.array(given["cell"][:3])), *given["cell"][3:]],
+    }
 
 
 def test_points_move_as_the_sentence_says():
@@ -54,10 +61,21 @@ def test_points_move_as_the_sentence_says():
 
 @pytest.mark.parametrize(
     "answer",
-    [None, "x", [], [[1, 2, 3]], [[1, 2], [3]], [[1, 2, 3], ["1", "2", "3"]], [1, 2],
-     [[1, 2, None], [1, 2, 3]], [[1, 2, 1e999], [1, 2, 3]], [[True, 2, 3], [1, 2, 3]],
-     [[10**400, 1, 1], [1, 2, 3]], [[float("nan"), 1, 1], [1, 2, 3]]],
-)  # fmt: skip
+    [
+        None,
+        "x",
+        [],
+        [[1, 2, 3]],
+        [[1, 2], [3]],
+        [[1, 2, 3], ["1", "2", "3"]],
+        [1, 2],
+        [[1, 2, None], [1, 2, 3]],
+        [[1, 2, 1e999], [1, 2, 3]],
+        [[True, 2, 3], [1, 2, 3]],
+        [[10**400, 1, 1], [1, 2, 3]],
+        [[float("nan"), 1, 1], [1, 2, 3]],
+    ],
+)
 def test_what_is_no_list_of_points_has_an_invalid_shape(answer):
     one = family.ask("pointworld", 3, 1)[0]
     said = judged(one, answer)
@@ -70,14 +88,25 @@ def test_what_is_no_list_of_points_has_an_invalid_shape(answer):
 def test_recorded_points_are_right_where_the_rotation_is_done_once():
     found = []
     for row in rows("pointworld_rotate_recorded_5.jsonl"):
-        before, given = np.array(row["before"]), {"one": row["center"], "axis": row["axis"]}
-        after = family.moved("rotate_around", before, {**given, "angle": row["angle_deg"]}, before)
+        before, given = (
+            np.array(row["before"]),
+            {"one": row["center"], "axis": row["axis"]},
+        )
+        after = family.moved(
+            "rotate_around", before, {**given, "angle": row["angle_deg"]}, before
+        )
         twice = {**given, "angle": 2 * row["angle_deg"]}
         recorded = family.moved("rotate_around", before, twice, before)
         assert np.abs(recorded - row["recorded_target"]).max() < 0.011  # of the authors
         given = {"before": row["before"], "after": after.tolist()}
         found.append(grade.moved_points(given, row["recorded_answer"], "")["strict"])
-    assert [round(one["worst"], 4) for one in found] == [0.0179, 0.0004, 0.0006, 7.6645, 0.0003]
+    assert [round(one["worst"], 4) for one in found] == [
+        0.0179,
+        0.0004,
+        0.0006,
+        7.6645,
+        0.0003,
+    ]
     assert [one["passed"] for one in found] == [True, True, True, False, True]
 
 
@@ -104,7 +133,9 @@ def test_the_removed_value_is_put_where_the_answer_wants_it():
 @published
 def test_the_rebuilt_published_repairs():
     asked = family.read("cif_repair", SHARED / "cif_repair_rebuilt_22.jsonl")
-    assert [passed(judged(one, one.given["original"])) for one in asked] == [(True, True)] * 22
+    assert [passed(judged(one, one.given["original"])) for one in asked] == [
+        (True, True)
+    ] * 22
     unrepaired = [judged(one, one.given["corrupted"])["published"] for one in asked]
     assert not any(said["passed"] for said in unrepaired)
     errors = [said["error"] for said in unrepaired]
@@ -120,20 +151,28 @@ def test_the_rebuilt_published_repairs():
 
 GENERATED = [
     (lambda: family.ask("cif_gen", 4, 13), 1.02, []),
-    pytest.param(lambda: family.read("cif_gen", SHARED / "cif_gen.jsonl"), 2.0,
-                 ["cifgen-01", "cifgen-07"], marks=published),
-]  # fmt: skip
+    pytest.param(
+        lambda: family.read("cif_gen", SHARED / "cif_gen.jsonl"),
+        2.0,
+        ["cifgen-01", "cifgen-07"],
+        marks=published,
+    ),
+]
 
 
 @pytest.mark.parametrize(("ask", "factor", "errata"), GENERATED)
-def test_generated_and_published_prototypes_and_lattice_constants_that_count(ask, factor, errata):
+def test_generated_and_published_prototypes_and_lattice_constants_that_count(
+    ask, factor, errata
+):
     asked = ask()
     assert [one.name for one in asked if "erratum" in one.labels] == errata
     assert len({one.labels["kind"] for one in asked}) >= 10
     for one in asked:
         target = one.given["target"]
         assert passed(judged(one, cif(target))) == (True, True), one.labels
-        assert passed(judged(one, cif(scaled(target, factor)))) == (False, True), one.labels
+        assert passed(judged(one, cif(scaled(target, factor)))) == (False, True), (
+            one.labels
+        )
 
 
 def test_the_published_matcher_takes_diamond_for_simple_cubic():
@@ -167,7 +206,10 @@ async def test_the_bulk_modulus_of_an_answer_decides():
 
         async def said(asked, answer):
             ran = await sandbox.call(
-                GRADER, family.DATA[asked.family]["rule"], [asked.given, answer, ""], timeout=60
+                GRADER,
+                family.DATA[asked.family]["rule"],
+                [asked.given, answer, ""],
+                timeout=60,
             )
             assert ran.outcome is Outcome.OK, ran.error
             return ran.result["strict"]
@@ -175,7 +217,10 @@ async def test_the_bulk_modulus_of_an_answer_decides():
         before = up.given["before"]
         soft, hard = ({**before, "species": [metal] * 4} for metal in ("Al", "Pt"))
         for asked, right, wrong in ((up, hard, soft), (down, soft, hard)):
-            start = {**asked.given, "before": replaced(scaled(before, 1.0), Pt="Cu", Al="Cu")}
+            start = {
+                **asked.given,
+                "before": replaced(scaled(before, 1.0), Pt="Cu", Al="Cu"),
+            }
             one = replace(asked, given=start)
             good, bad = await said(one, cif(right)), await said(one, cif(wrong))
             assert good["passed"], good
@@ -183,21 +228,39 @@ async def test_the_bulk_modulus_of_an_answer_decides():
             assert 20 < good["value"] < 400
             assert good["original"] == bad["original"]
         many = scaled(before, 10.0)
-        apart = [[x / 10, y / 10, z / 10] for x in range(10) for y in range(10) for z in range(6)]
+        apart = [
+            [x / 10, y / 10, z / 10]
+            for x in range(10)
+            for y in range(10)
+            for z in range(6)
+        ]
         for name, answer in {
             "StructureSame": cif(before),
             "UnsupportedElement": cif({**before, "species": ["Fe"] * 4}),
-            "AtomsTooClose": cif({**before, "fractions": [[0, 0, 0], [0.01, 0, 0],
-                                                          [0.5, 0, 0.5], [0.5, 0.5, 0]]}),
+            "AtomsTooClose": cif(
+                {
+                    **before,
+                    "fractions": [
+                        [0, 0, 0],
+                        [0.01, 0, 0],
+                        [0.5, 0, 0.5],
+                        [0.5, 0.5, 0],
+                    ],
+                }
+            ),
             "AtomsTooClose ": cif(scaled(before, 0.1)),
-            "AtomsTooClose  ": cif({**before, "cell": [4.0, 4.0, 4.0, 90.0, 90.0, 0.1]}),
+            "AtomsTooClose  ": cif(
+                {**before, "cell": [4.0, 4.0, 4.0, 90.0, 90.0, 0.1]}
+            ),
             "TooManySites": cif({**many, "species": ["Cu"] * 600, "fractions": apart}),
             "PartialOccupancy": cif(before).replace("  1.0\n", "  0.5\n"),
             "CIFParsingError": "no file",
             "OutputFormatError": None,
-        }.items():  # fmt: skip
+        }.items():
             found = await said(up, answer)
-            names = {name} if name == name.strip() else {name.strip(), "CIFParsingError"}
+            names = (
+                {name} if name == name.strip() else {name.strip(), "CIFParsingError"}
+            )
             assert not found["passed"]
             assert found["error"] in names
 

@@ -65,9 +65,11 @@ def test_what_the_authors_grader_lets_through():
         literal.append((row["id"], said["published"]["error"]))
     assert passed == [("aw-009", 0.6651)]
     assert {name: error for name, error in literal if error} == {
-        "aw-029": "AtomCountMismatch", "aw-030": "AtomCountMismatch",
-        "aw-032": "StructureMismatch", "aw-033": "StructureMismatch",
-    }  # fmt: skip
+        "aw-029": "AtomCountMismatch",
+        "aw-030": "AtomCountMismatch",
+        "aw-032": "StructureMismatch",
+        "aw-033": "StructureMismatch",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -77,23 +79,36 @@ def item():
 
 def symmetric(good, group, rows):
     """Rows of a file whose sites are to be made by the operations of a space group."""
-    head, *_ = good.replace("P 1", group).replace("_number   1", "_number   123").split("  1.0\n")
-    head = head.replace("  1  'x, y, z'\n", "").replace(" _symmetry_equiv_pos_as_xyz\n", "")
+    head, *_ = (
+        good.replace("P 1", group)
+        .replace("_number   1", "_number   123")
+        .split("  1.0\n")
+    )
+    head = head.replace("  1  'x, y, z'\n", "").replace(
+        " _symmetry_equiv_pos_as_xyz\n", ""
+    )
     head = head.replace("loop_\n _symmetry_equiv_pos_site_id\n", "", 1)
-    names = [f"  Na  Na{n}  1  0.{n:05d}1  0.{n:05d}3  0.{n:05d}7  1.0\n" for n in range(rows)]
+    names = [
+        f"  Na  Na{n}  1  0.{n:05d}1  0.{n:05d}3  0.{n:05d}7  1.0\n"
+        for n in range(rows)
+    ]
     return head.rpartition("\n")[0] + "\n" + "".join(names)
 
 
 def hostile(good):
     site = good.splitlines()[-1]
     return {
-        "InvalidCell": good.replace(good.split("_cell_length_a   ")[1].split()[0], "1e9", 1),
+        "InvalidCell": good.replace(
+            good.split("_cell_length_a   ")[1].split()[0], "1e9", 1
+        ),
         "TooLarge": good + "#" * 2_100_000,
         "TooManySites": good + f"{site}\n" * 6000,
         "TooLarge ": good + f"{site}\n" * 100_000,
         "TooManySites  ": symmetric(good, "F m -3 m", 60),
         "TooManySites   ": symmetric(good, "P 4/m m m", 3000),
-        "TooManySites    ": good.replace("'x, y, z'", "'x, y, z'\n 2 'x,y+1/2,z'" * 400),
+        "TooManySites    ": good.replace(
+            "'x, y, z'", "'x, y, z'\n 2 'x,y+1/2,z'" * 400
+        ),
         "CIFParsingError": "data_x\n" + "[" * 50_000,
         "AtomCountMismatch": good + site.replace("0.", "0.1", 1) + "\n",
         "CellMismatch": good.replace("_cell_angle_alpha   ", "_cell_angle_alpha   1"),
@@ -111,7 +126,9 @@ def test_hostile_answers_end_with_their_name(item):
         assert time.process_time() - began < (1 if "Many" in name else 20), name
     grade.check_size(symmetric(good, "F m -3 m", 20))
     nested = f"<cif><cif>{good}</cif></cif>"
-    assert grade.as_published(item.published.plain(), nested)["error"] == "CIFParsingError"
+    assert (
+        grade.as_published(item.published.plain(), nested)["error"] == "CIFParsingError"
+    )
 
 
 def test_no_file_charges_that_are_no_fault_and_half_an_atom_that_is_one(item):
@@ -119,7 +136,9 @@ def test_no_file_charges_that_are_no_fault_and_half_an_atom_that_is_one(item):
     assert grade.strictly(wanted, None)["error"] == "OutputFormatError"
     assert grade.as_published(wanted, "no tags")["error"] == "OutputFormatError"
     first, *_ = item.literal.species
-    assert grade.strictly(wanted, good.replace(f"  {first}  ", f"  {first}3+  "))["passed"]
+    assert grade.strictly(wanted, good.replace(f"  {first}  ", f"  {first}3+  "))[
+        "passed"
+    ]
     half = good.replace("  1.0\n", "  0.5\n")
     assert grade.strictly(wanted, half)["error"] == "PartialOccupancy"
 
@@ -152,9 +171,17 @@ async def test_what_runs_out_of_time(slow, passed, called):
     benchmark = AtomWorldBenchmark(items=1, actions=["move"])
     (sample,) = benchmark.load()
     trajectory = Trajectory(
-        sample.question.id, 0, None, None, "<cif>x</cif>", (), Usage(), "answered", "strict",
+        sample.question.id,
+        0,
+        None,
+        None,
+        "<cif>x</cif>",
+        (),
+        Usage(),
+        "answered",
+        "strict",
         value="x",
-    )  # fmt: skip
+    )
     score = await benchmark.scorer.score(sample, trajectory, Tools(None, slow))
     assert score.passed == {"structure": passed}
     assert score.artefacts["error"] == ("" if passed else "TooExpensive")
@@ -164,16 +191,20 @@ async def test_what_runs_out_of_time(slow, passed, called):
 
 @pytest.mark.parametrize(
     ("ended", "named", "shown"),
-    [("crashed", "AgentCrashed", "the agent's program failed"),
-     ("timeout", "AgentTimeout", "the agent's program was stopped"),
-     ("format_error", "OutputFormatError", "no answer in the reply")],
-)  # fmt: skip
+    [
+        ("crashed", "AgentCrashed", "the agent's program failed"),
+        ("timeout", "AgentTimeout", "the agent's program was stopped"),
+        ("format_error", "OutputFormatError", "no answer in the reply"),
+    ],
+)
 async def test_an_agent_that_left_nothing_says_how_it_ended(ended, named, shown):
     benchmark = AtomWorldBenchmark(items=1, actions=["move"], arm="file")
     (sample,) = benchmark.load()
     usage = Usage(cost_usd=None, unmetered=True)
     left = Trajectory(sample.question.id, 0, None, None, "", (), usage, ended, "error")
-    score = await benchmark.scorer.score(sample, left, Tools(None, Slow(strictly=grade.strictly)))
+    score = await benchmark.scorer.score(
+        sample, left, Tools(None, Slow(strictly=grade.strictly))
+    )
     assert score.reasons == {"structure": named}
     row = make_row("", sample, left, score, parts=1)
     assert (row.calls, row.tokens) == (None, None)
@@ -184,7 +215,10 @@ NOBODY = ["model=openai", "model.name=m", "model.base_url=http://127.0.0.1:9/v1"
 
 
 def run(out, *more):
-    assert main(["benchmark=atomworld", "retrieval=none", f"out={out}", *NOBODY, *more]) == 0
+    assert (
+        main(["benchmark=atomworld", "retrieval=none", f"out={out}", *NOBODY, *more])
+        == 0
+    )
 
 
 def run_rows(out):
@@ -195,7 +229,12 @@ def run_rows(out):
 def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("oracle", "echo"):
-        run(tmp_path / name, f"system={name}", "benchmark.items=5", "benchmark.actions=[change]")
+        run(
+            tmp_path / name,
+            f"system={name}",
+            "benchmark.items=5",
+            "benchmark.actions=[change]",
+        )
     runs = load_runs([tmp_path / name for name in ("oracle", "echo")])
     headings, table = breakdown(runs, "action")
     right, echo = (dict(zip(headings, line, strict=True)) for line in table)
@@ -211,7 +250,9 @@ def test_the_table_of_the_paper(tmp_path, monkeypatch, capsys):
     groups = tmp_path / "groups.csv"
     assert report([str(tmp_path / "oracle"), f"groups={groups}"]) == 0
     assert re.search(r"change +5 +100\.0 ", capsys.readouterr().out)
-    lines = {line["metric"]: line for line in csv.DictReader(groups.read_text().splitlines())}
+    lines = {
+        line["metric"]: line for line in csv.DictReader(groups.read_text().splitlines())
+    }
     assert (lines["strict"]["group"], lines["strict"]["answers"]) == ("change", "5")
     assert float(lines["strict"]["low"]) == pytest.approx(0.478, abs=1e-3)
     assert (lines["max_dist"]["unit"], lines["max_dist"]["low"]) == ("Å", "")
@@ -221,7 +262,9 @@ def test_an_answer_is_drawn_beside_the_target_and_what_differs_is_ringed(item):
     def ringed(answer):
         said = grade.strictly(item.literal.plain(), answer)
         drawn = pictures(
-            before=item.before.plain(), target=item.literal.plain(), answer=said["shown"]
+            before=item.before.plain(),
+            target=item.literal.plain(),
+            answer=said["shown"],
         )
         return {title: svg.count('fill="none"') // 2 for title, svg in drawn.items()}
 
@@ -246,8 +289,14 @@ def test_an_outside_agent_is_graded_like_any_answer(tmp_path, monkeypatch, capsy
         "lines = open('structure.cif').readlines()\n"
         "open('out/result.cif', 'w').writelines(lines if 'Move' in sys.argv[2] else lines * 9000)\n"
     )
-    run(tmp_path / "out", "benchmark.arm=file", "benchmark.items=1", "system=command",
-        "benchmark.actions=[move,remove]", f"system.program={sys.executable} {agent}")  # fmt: skip
+    run(
+        tmp_path / "out",
+        "benchmark.arm=file",
+        "benchmark.items=1",
+        "system=command",
+        "benchmark.actions=[move,remove]",
+        f"system.program={sys.executable} {agent}",
+    )
     found = {row["question_id"]: row for row in run_rows(tmp_path / "out")}
     moved, removed = found["move-000"], found["remove-000"]
     assert moved["values"]["published"] == moved["values"]["echo"]

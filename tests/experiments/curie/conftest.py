@@ -36,5 +36,7 @@ def call(tools):
 def pytest_collection_modifyitems(items):
     """Tests that use the sandboxes run in the loop that they live in."""
     for item in items:
-        if pytest_asyncio.is_async_test(item) and "tools" in getattr(item, "fixturenames", ()):
+        if pytest_asyncio.is_async_test(item) and "tools" in getattr(
+            item, "fixturenames", ()
+        ):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

@@ -10,13 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from experiments.benchmarks.curie.archive import _CALL, NAMES, SAMPLES, TASKS, gold_of, parsed
+from experiments.benchmarks.curie.archive import (
+    _CALL,
+    NAMES,
+    SAMPLES,
+    TASKS,
+    gold_of,
+    parsed,
+)
 from experiments.benchmarks.curie.archive import tasks as tasks_of
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.release import ReleaseError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "curie"
-published = pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not here")
+published = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the published data are not here"
+)
 
 
 @pytest.fixture
@@ -39,12 +48,16 @@ def load(path, **more):
 
 def test_the_samples():
     samples = CurieBenchmark().load()
-    assert Counter(s.labels["task"] for s in samples) == dict.fromkeys(NAMES, 2) | {"biogr": 3}
+    assert Counter(s.labels["task"] for s in samples) == dict.fromkeys(NAMES, 2) | {
+        "biogr": 3
+    }
     assert {s.labels["task"] for s in samples[:10]} == set(NAMES)  # a limit covers all
     assert len({s.question.id for s in samples}) == len(samples)
     assert all(s.unavailable is None and s.cluster for s in samples)
     boxes = [s.target["gold"] for s in samples if s.labels["task"] == "biogr"]
-    assert [box["W"] > box["E"] for box in boxes].count(True) == 1  # across the date line
+    assert [box["W"] > box["E"] for box in boxes].count(
+        True
+    ) == 1  # across the date line
 
 
 def test_what_an_arm_shows_of_a_paper():
@@ -70,7 +83,9 @@ def test_a_folder_a_zip_and_a_checkout_with_the_zip_are_the_same(checkout):
     inside.mkdir(parents=True)
     archive.rename(inside / "data.zip")
     assert [s.target["gold"] for s in load(inside.parent)] == golds
-    assert [s.question for s in load(checkout / "data")] == [s.question for s in samples]
+    assert [s.question for s in load(checkout / "data")] == [
+        s.question for s in samples
+    ]
 
 
 def test_labels_prompts_and_an_older_name(checkout):
@@ -87,14 +102,24 @@ def truth(root, domain="dft"):
     return root / "data" / domain / "ground_truth" / "sample_1.json"
 
 
-@pytest.mark.parametrize(("file", "text", "said"), [
-    ("dft/ground_truth", '{"no_header_code": "x = 1"}', dict.fromkeys(NAMES[:2], "has no gold")),
-    ("dft/ground_truth", "{", dict.fromkeys(NAMES[:3], "cannot be read")),
-    ("dft/ground_truth", "[1]", {}),
-    ("pdb/ground_truth", "null", {"pdb": "has no gold"}),
-    ("pdb/inputs", None, {"pdb": "is not there"}), ("pdb/inputs", "3", {"pdb": "no text"}),
-])  # fmt: skip
-def test_what_cannot_be_read_is_unavailable_by_name_and_stops_nothing(checkout, file, text, said):
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        (
+            "dft/ground_truth",
+            '{"no_header_code": "x = 1"}',
+            dict.fromkeys(NAMES[:2], "has no gold"),
+        ),
+        ("dft/ground_truth", "{", dict.fromkeys(NAMES[:3], "cannot be read")),
+        ("dft/ground_truth", "[1]", {}),
+        ("pdb/ground_truth", "null", {"pdb": "has no gold"}),
+        ("pdb/inputs", None, {"pdb": "is not there"}),
+        ("pdb/inputs", "3", {"pdb": "no text"}),
+    ],
+)
+def test_what_cannot_be_read_is_unavailable_by_name_and_stops_nothing(
+    checkout, file, text, said
+):
     path = checkout / "data" / file / "sample_1.json"
     path.write_text(text) if text else path.unlink()
     samples = load(checkout)
@@ -103,11 +128,22 @@ def test_what_cannot_be_read_is_unavailable_by_name_and_stops_nothing(checkout, 
     assert all(said[task] in why and "sample_1" in why for task, why in missing.items())
 
 
-@pytest.mark.parametrize(("breaks", "said"), [
-    (lambda root: (root / "data" / "pdb").rename(root / "elsewhere"), "has no folder pdb"),
-    (lambda root: (root / "data" / "data.zip").write_text("version https://git-lfs"), "Git LFS"),
-    (lambda root: shutil.rmtree(root / "data"), "has no folder biogr or dft"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("breaks", "said"),
+    [
+        (
+            lambda root: (root / "data" / "pdb").rename(root / "elsewhere"),
+            "has no folder pdb",
+        ),
+        (
+            lambda root: (root / "data" / "data.zip").write_text(
+                "version https://git-lfs"
+            ),
+            "Git LFS",
+        ),
+        (lambda root: shutil.rmtree(root / "data"), "has no folder biogr or dft"),
+    ],
+)
 def test_what_is_missing_is_one_line(checkout, breaks, said):
     breaks(checkout)
     with pytest.raises(ReleaseError, match=said) as caught:
@@ -123,7 +159,10 @@ CODE = Path(__file__).with_name("program.txt").read_text()
 def test_gold_out_of_code():
     names = [entry["common_name"] for entry in parsed(CODE, "StructureMetadata")]
     assert names == ["STO", "TiO2's", 'a "b" \\alpha', "double"]
-    assert parsed(CODE, "DFTParameters") == [{"software": "vasp"}, {"software": {"a": "vasp"}}]
+    assert parsed(CODE, "DFTParameters") == [
+        {"software": "vasp"},
+        {"software": {"a": "vasp"}},
+    ]
     assert parsed("StructureMetadata.parse_raw(variable)", "StructureMetadata") == []
 
 
@@ -131,28 +170,49 @@ def test_boxes_and_variants_of_the_archive():
     known = {task.name: task for task in TASKS}
     assert gold_of(known["biogr"], {"W": "1.5", "S": 2, "E": 3, "N": 4})["W"] == 1.5
     assert gold_of(known["biogr"], {"W": math.nan, "S": 2, "E": 3, "N": 4}) is None
-    record = [{"property_name": "Band Gap", "index": 0}, {"property_name": "density"},
-              {"property_name": "thickness", "trivia": True}]  # fmt: skip
-    counts = [len(gold_of(known["mpv"], record, v)) for v in ("all", "non_trivial", "specific")]
+    record = [
+        {"property_name": "Band Gap", "index": 0},
+        {"property_name": "density"},
+        {"property_name": "thickness", "trivia": True},
+    ]
+    counts = [
+        len(gold_of(known["mpv"], record, v))
+        for v in ("all", "non_trivial", "specific")
+    ]
     assert counts == [3, 2, 1]
 
 
 @published
 def test_the_half_of_the_archive_that_is_here():
     samples = load(DATA / "archive_dev", tasks=("dft_s", "dft_p", "dft_c", "mpv"))
-    golds = {name: [s.target["gold"] for s in samples if s.labels["task"] == name]
-             for name in NAMES}  # fmt: skip
+    golds = {
+        name: [s.target["gold"] for s in samples if s.labels["task"] == name]
+        for name in NAMES
+    }
     assert {name: len(each) for name, each in golds.items() if each} == {
-        "dft_s": 37, "dft_p": 37, "dft_c": 37, "mpv": 9
-    }  # fmt: skip
-    read = {name: sum(len(each or ()) for each in golds[name]) for name in ("dft_s", "dft_p")}
+        "dft_s": 37,
+        "dft_p": 37,
+        "dft_c": 37,
+        "mpv": 9,
+    }
+    read = {
+        name: sum(len(each or ()) for each in golds[name])
+        for name in ("dft_s", "dft_p")
+    }
     assert read == {"dft_s": 129, "dft_p": 62}
     calls = [_CALL.findall(program) for program in golds["dft_c"]]
-    texts = [(f"{quote}{text}{quote}", text) for found in calls for _, quote, text in found]
-    assert (len(texts), sum(read.values())) == (200, 191)  # the others are no gold of either task
+    texts = [
+        (f"{quote}{text}{quote}", text) for found in calls for _, quote, text in found
+    ]
+    assert (len(texts), sum(read.values())) == (
+        200,
+        191,
+    )  # the others are no gold of either task
     assert sum(not is_json(literal(quoted)) for quoted, _ in texts) == 26
     assert all(is_json(text) for quoted, text in texts if not is_json(literal(quoted)))
-    assert sum(literal(program, "exec") is None for program in golds["dft_c"]) == 3  # no Python
+    assert (
+        sum(literal(program, "exec") is None for program in golds["dft_c"]) == 3
+    )  # no Python
     assert all("is not there" in s.unavailable for s in samples)  # the papers
 
 
@@ -162,8 +222,11 @@ def test_the_authors_prompts_are_the_ones_we_read():
     for line in (DATA / "prompts.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         prompts[row["name"]] = row["text"]
-    names = {task.prompt_file for variant in ("all", "non_trivial", "specific")
-             for task in tasks_of(variant)}  # fmt: skip
+    names = {
+        task.prompt_file
+        for variant in ("all", "non_trivial", "specific")
+        for task in tasks_of(variant)
+    }
     assert names <= prompts.keys()
     assert {prompts[name].count("{{text}}") for name in names} == {1}
     for name in {task.eval_file for task in TASKS} - {""}:

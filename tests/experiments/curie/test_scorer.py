@@ -25,10 +25,17 @@ from tests.experiments.test_store import row
 def answered(sample, reply, **more):
     """A trajectory with a reply and nothing else."""
     plain = {
-        "question_id": sample.question.id, "seed": 0, "code": None, "entry": None, "answer": reply,
-        "steps": (Step("model", {"reply": reply}),), "usage": Usage(calls=1),
-        "stop_reason": "answered", "format_status": "strict", "value": reply or None,
-    }  # fmt: skip
+        "question_id": sample.question.id,
+        "seed": 0,
+        "code": None,
+        "entry": None,
+        "answer": reply,
+        "steps": (Step("model", {"reply": reply}),),
+        "usage": Usage(calls=1),
+        "stop_reason": "answered",
+        "format_status": "strict",
+        "value": reply or None,
+    }
     return Trajectory(**(plain | more))
 
 
@@ -77,27 +84,51 @@ def shuffled(sample):
 
 def test_the_overall_score_is_the_mean_over_ten_tasks(tmp_path):
     """Of the best published value of each task, however many papers each has; missing is 0."""
-    best = {"dft_s": 0.138, "dft_p": 0.138, "dft_c": 0.138, "mpv": 0.315, "hfd": 0.229,
-            "hfe": 0.491, "qecc": 0.244, "geo": 0.287, "biogr": 0.53, "pdb": 0.37}  # fmt: skip
+    best = {
+        "dft_s": 0.138,
+        "dft_p": 0.138,
+        "dft_c": 0.138,
+        "mpv": 0.315,
+        "hfd": 0.229,
+        "hfe": 0.491,
+        "qecc": 0.244,
+        "geo": 0.287,
+        "biogr": 0.53,
+        "pdb": 0.37,
+    }
     found = [
         row(f"{task}{n}", labels={"task": task}, values={"overall": score})
-        for number, (task, score) in enumerate(best.items(), 1) for n in range(number)
-    ]  # fmt: skip
+        for number, (task, score) in enumerate(best.items(), 1)
+        for n in range(number)
+    ]
     for missing, overall in ((None, 0.288), ("pdb", 0.251)):
         nothing = {"values": {"overall": 0.0}}
-        rows = [r.model_copy(update=nothing if r.labels["task"] == missing else {}) for r in found]
+        rows = [
+            r.model_copy(update=nothing if r.labels["task"] == missing else {})
+            for r in found
+        ]
         run = Run(tmp_path, {"seeds": [0]}, tuple(rows), "x")
         assert run.interval(METRICS[0]).estimate == pytest.approx(overall)
 
 
-ZERO = {"json": "[]", "box": '{"W": 0, "S": 0, "E": 0, "N": 0}', "fasta": ">x\n", "code": "0",
-        "text": "0"}  # fmt: skip
+ZERO = {
+    "json": "[]",
+    "box": '{"W": 0, "S": 0, "E": 0, "N": 0}',
+    "fasta": ">x\n",
+    "code": "0",
+    "text": "0",
+}
 
 
 @pytest.mark.parametrize("task", NAMES)
 async def test_worthless_answers_fail(samples, tools, task):
     sample = samples[task]
-    for reply in ("", sample.question.prompt, ZERO[sample.target["form"]], shuffled(sample)):
+    for reply in (
+        "",
+        sample.question.prompt,
+        ZERO[sample.target["form"]],
+        shuffled(sample),
+    ):
         score = await CurieScorer().score(sample, answered(sample, reply), tools)
         assert score.passed == {"answer": False}
         assert score.values["overall"] < 0.9, reply[:80]
@@ -109,23 +140,38 @@ async def test_worthless_answers_fail(samples, tools, task):
 
 async def test_what_does_not_fit_or_was_cut_is_zero_and_says_so(samples, tools):
     sample = samples["mpv"]
-    long = answered(sample, "", stop_reason="context", fault="context", format_status="error")
+    long = answered(
+        sample, "", stop_reason="context", fault="context", format_status="error"
+    )
     score = await CurieScorer().score(sample, long, tools)
     assert (score.values["context"], score.values["overall"]) == (1.0, 0.0)
-    assert (score.artefacts["wrong_type"], score.passed) == ("context", {"answer": False})
+    assert (score.artefacts["wrong_type"], score.passed) == (
+        "context",
+        {"answer": False},
+    )
     reply = sample.reference
-    cut = answered(sample, reply, steps=(Step("model", {"reply": reply, "fault": "length"}),))
+    cut = answered(
+        sample, reply, steps=(Step("model", {"reply": reply, "fault": "length"}),)
+    )
     score = await CurieScorer().score(sample, cut, with_judge(tools, rules()))
-    assert (score.values["cut"], score.values["overall"], score.values["llmsim"]) == (1.0, 0.0, 0.0)
+    assert (score.values["cut"], score.values["overall"], score.values["llmsim"]) == (
+        1.0,
+        0.0,
+        0.0,
+    )
     assert score.artefacts["wrong_type"] == "cut"
 
 
-async def test_without_a_judge_similarity_is_unknown_but_no_list_is_zero(samples, tools):
+async def test_without_a_judge_similarity_is_unknown_but_no_list_is_zero(
+    samples, tools
+):
     sample = samples["dft_s"]
     score = await CurieScorer().score(sample, answered(sample, sample.reference), tools)
     assert score.values["llmsim"] is None
     assert "lmscore" not in score.values
-    score = await CurieScorer().score(sample, answered(sample, "I found nothing."), tools)
+    score = await CurieScorer().score(
+        sample, answered(sample, "I found nothing."), tools
+    )
     assert score.values["llmsim"] == score.values["llmsim_published"] == 0.0
     assert score.artefacts["wrong_type"] == "unreadable"
     assert score.values["overall"] == score.values["readable"] == 0.0
@@ -138,7 +184,9 @@ async def test_the_figure_takes_similarity_for_lists(samples, tools):
     judged = with_judge(tools, rules())
     table = await CurieScorer().score(sample, answered(sample, half), judged)
     figure = await CurieScorer("figure").score(sample, answered(sample, half), judged)
-    assert figure.values["overall"] == figure.values["llmsim"] != table.values["overall"]
+    assert (
+        figure.values["overall"] == figure.values["llmsim"] != table.values["overall"]
+    )
     assert table.values["overall"] == table.values["rouge"]
 
 
@@ -146,7 +194,9 @@ async def test_which_fields_are_wrong(samples, tools):
     sample = samples["dft_p"]
     wrong = [entry | {"spin": 7.0} for entry in sample.target["gold"]]
     judged = with_judge(tools, rules())
-    score = await CurieScorer().score(sample, answered(sample, json.dumps(wrong)), judged)
+    score = await CurieScorer().score(
+        sample, answered(sample, json.dumps(wrong)), judged
+    )
     assert score.values["llmsim"] == 1.0
     assert score.artefacts["wrong_fields"] == f"spin {len(wrong)}"
 
@@ -165,11 +215,18 @@ def graded(word, **shares):
     return play
 
 
-@pytest.mark.parametrize(("play", "name", "mark"), [
-    (graded("good", good=0.6, ok=0.2, bad=0.1), "lmscore", 0.7778),
-    (graded("ok"), "lmscore_word", 0.5),  # no probabilities: the word, in a column of its own
-    (graded("perhaps"), "lmscore_word", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("play", "name", "mark"),
+    [
+        (graded("good", good=0.6, ok=0.2, bad=0.1), "lmscore", 0.7778),
+        (
+            graded("ok"),
+            "lmscore_word",
+            0.5,
+        ),  # no probabilities: the word, in a column of its own
+        (graded("perhaps"), "lmscore_word", None),
+    ],
+)
 async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
     endpoint = Endpoint(httpserver).play(play)
     judge = judge_of(endpoint)
@@ -181,7 +238,9 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
     assert found == (None if mark is None else pytest.approx(mark, abs=5e-5))
     assert {"lmscore", "lmscore_word"} & score.values.keys() == {name}
     assert judge.usage.calls == 1
-    nothing = await CurieScorer().score(sample, answered(sample, ""), with_judge(tools, judge))
+    nothing = await CurieScorer().score(
+        sample, answered(sample, ""), with_judge(tools, judge)
+    )
     assert nothing.values[name] == 0.0
 
 
@@ -189,7 +248,9 @@ async def test_lmscore_of_a_judge(samples, tools, httpserver, play, name, mark):
 async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
     sample = samples[task]
     judged = with_judge(tools, rules())
-    score = await CurieScorer().score(sample, answered(sample, sample.reference), judged)
+    score = await CurieScorer().score(
+        sample, answered(sample, sample.reference), judged
+    )
     assert score.passed == {"answer": True}, (score.values, score.reasons)
     if sample.target["listed"]:
         names = ("llmsim", "llmsim_precision", "llmsim_recall")
@@ -206,16 +267,26 @@ async def test_a_perfect_answer_is_perfect_and_shown(samples, tools, task):
     assert len(figure) < 60_000
 
 
-isolated = pytest.mark.skipif(not available(), reason="no isolating sandbox on this machine")
+isolated = pytest.mark.skipif(
+    not available(), reason="no isolating sandbox on this machine"
+)
 
 
 @isolated
 def test_rag_retrieves_from_the_paper_and_nothing_else(httpserver, tmp_path):
     samples = {s.question.id: s for s in CurieBenchmark(tasks=("mpv", "dft_s")).load()}
     endpoint = Endpoint(httpserver).play(lambda _: text("[]"))
-    run = ["benchmark=curie", "benchmark.arm=retrieval", "benchmark.tasks=[mpv,dft_s]",
-           "system=rag", "system.k=2", "retrieval.mode=hybrid", "embedding=hashing",
-           *openai(endpoint.url), f"out={tmp_path / 'run'}"]  # fmt: skip
+    run = [
+        "benchmark=curie",
+        "benchmark.arm=retrieval",
+        "benchmark.tasks=[mpv,dft_s]",
+        "system=rag",
+        "system.k=2",
+        "retrieval.mode=hybrid",
+        "embedding=hashing",
+        *openai(endpoint.url),
+        f"out={tmp_path / 'run'}",
+    ]
     assert main(run) == 0
     assert len(endpoint.bodies) == 4
     for file in (tmp_path / "run" / "trajectories").iterdir():
@@ -229,7 +300,7 @@ def test_rag_retrieves_from_the_paper_and_nothing_else(httpserver, tmp_path):
         assert paper not in prompt
         assert {hit["id"].rpartition(":")[0] for hit in steps["retrieve"]["hits"]} == {
             "question:paper.txt"
-        }  # fmt: skip
+        }
 
 
 @isolated
@@ -239,14 +310,24 @@ def test_the_tools_search_the_paper(httpserver, tmp_path):
         if asked:
             return text("[]")
         return tool_calls(
-            ("search", '{"queries": ["band gap"]}'), ("lookup", '{"names": ["paper.part1"]}')
+            ("search", '{"queries": ["band gap"]}'),
+            ("lookup", '{"names": ["paper.part1"]}'),
         )
 
     endpoint = Endpoint(httpserver).play(play)
-    run = ["benchmark=curie", "benchmark.arm=retrieval", "benchmark.tasks=[mpv]", "limit=1",
-           "system=tools", *openai(endpoint.url), f"out={tmp_path / 'run'}"]  # fmt: skip
+    run = [
+        "benchmark=curie",
+        "benchmark.arm=retrieval",
+        "benchmark.tasks=[mpv]",
+        "limit=1",
+        "system=tools",
+        *openai(endpoint.url),
+        f"out={tmp_path / 'run'}",
+    ]
     assert main(run) == 0
-    results = [m["content"] for m in endpoint.bodies[-1]["messages"] if m["role"] == "tool"]
+    results = [
+        m["content"] for m in endpoint.bodies[-1]["messages"] if m["role"] == "tool"
+    ]
     (sample,) = CurieBenchmark(tasks=("mpv",)).load()[:1]
     assert "paper.part" in results[0]
     assert sample.question.searched.text[:200] in results[1]

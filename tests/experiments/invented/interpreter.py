@@ -26,12 +26,19 @@ from experiments.benchmarks.invented.graph import (
 
 NOUN = "|".join(noun for nouns in lexicon.NOUNS.values() for noun in nouns)
 TERM = re.compile(rf"\b([a-z]+ (?:{NOUN}))\b")
-UNITS = {word: (family, unit.symbol) for family, units in lexicon.UNITS.items() for unit in units
-         for word in (unit.symbol, unit.words, unit.other_words)}  # fmt: skip
+UNITS = {
+    word: (family, unit.symbol)
+    for family, units in lexicon.UNITS.items()
+    for unit in units
+    for word in (unit.symbol, unit.words, unit.other_words)
+}
 _WORDS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 UNIT = re.compile(rf"(?:in|of|counts?|takes|inverted:) ({_WORDS})(?!\w)")
-KINDS: Mapping[str, Any] = {"list[float]": "list", "dict[str, float]": "dict",
-                            "Structure": "structure"}  # fmt: skip
+KINDS: Mapping[str, Any] = {
+    "list[float]": "list",
+    "dict[str, float]": "dict",
+    "Structure": "structure",
+}
 
 
 def convention(text: str, unit_of_module: Mapping[str, str]) -> Convention:
@@ -43,7 +50,9 @@ def convention(text: str, unit_of_module: Mapping[str, str]) -> Convention:
     unit = UNITS[found[1]][1] if found else unit_of_module.get(family, "")
     for polarity, ways in enumerate(lexicon.POLARITIES):
         for sense, way in enumerate(ways):
-            if told := re.search(rf"(positive|plus|negative|minus|below)[a-z ]*? {way}\b", text):
+            if told := re.search(
+                rf"(positive|plus|negative|minus|below)[a-z ]*? {way}\b", text
+            ):
                 flipped = told[1] in {"negative", "minus", "below"}
                 return Convention(family, unit, polarity, sense ^ flipped)
     return Convention(family, unit)
@@ -51,15 +60,20 @@ def convention(text: str, unit_of_module: Mapping[str, str]) -> Convention:
 
 def settings(text: str) -> tuple[Setting, ...]:
     """Options that a text asks for."""
-    found = [Setting("mode", meaning) for meaning, ways in lexicon.WORDINGS.items()
-             if any(re.search(rf"(?:where|that) {way}", text) for way in ways)]  # fmt: skip
+    found = [
+        Setting("mode", meaning)
+        for meaning, ways in lexicon.WORDINGS.items()
+        if any(re.search(rf"(?:where|that) {way}", text) for way in ways)
+    ]
     found += [
         Setting("number", role, float(told[1]), UNITS.get(told[2], ("", ""))[1])
         for role in lexicon.ROLES.values()
         if (told := re.search(rf"a {role} of ([\d.e+-]+) (\S+?)[,.]?(?: |$)", text))
     ]
     for rule, ways in lexicon.RULES.items():
-        if any(re.search(rf"(?:computed for|respect to) the {way}", text) for way in ways):
+        if any(
+            re.search(rf"(?:computed for|respect to) the {way}", text) for way in ways
+        ):
             found.append(Setting("element", rule))
     return tuple(found)
 
@@ -86,7 +100,9 @@ class Interpreter:
                     base = next(e for p, e in made.items() if p.endswith(f".{name}"))
                 made[path] = replace(entry, needs=base.needs, subject=base.subject)
         self.by_term = {
-            entry.term: entry for entry in made.values() if "eprecated" not in self.docs[entry.path]
+            entry.term: entry
+            for entry in made.values()
+            if "eprecated" not in self.docs[entry.path]
         }
 
     def _keep(self, home: str, tree: Any, lines: list[str]) -> None:
@@ -100,9 +116,14 @@ class Interpreter:
                 said = " ".join(line[3:] for line in lines[above : node.lineno - 1])
                 text = after.value.value if isinstance(after, ast.Expr) else said  # type: ignore[attr-defined]
                 self.nodes[name], self.docs[name] = node, " ".join(text.split())
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name != "__init__":
+            elif (
+                isinstance(node, ast.FunctionDef | ast.ClassDef)
+                and node.name != "__init__"
+            ):
                 self.nodes[f"{home}.{node.name}"] = node
-                self.docs[f"{home}.{node.name}"] = " ".join((ast.get_docstring(node) or "").split())
+                self.docs[f"{home}.{node.name}"] = " ".join(
+                    (ast.get_docstring(node) or "").split()
+                )
                 if isinstance(node, ast.ClassDef):
                     self._keep(f"{home}.{node.name}", node, lines)
 
@@ -121,46 +142,83 @@ class Interpreter:
         """Everything that is said of a parameter, wherever it is said."""
         doc, (home, _, short) = self.docs[path], path.rpartition(".")
         end = r"(?= :param| :returns| Returns| Notes?\b|$)"
-        listed = re.search(rf"(?:^| ):?(?:param )?`?{name}`?(?: : | \(|: )(.*?){end}", doc)
+        listed = re.search(
+            rf"(?:^| ):?(?:param )?`?{name}`?(?: : | \(|: )(.*?){end}", doc
+        )
         beside = [s for s in re.split(r"(?<=\.) ", doc) if f"`{name}`" in s]
-        far = [s for other, text in self.docs.items() if other.startswith(home)
-               for s in re.split(r"(?<=\.) ", text) if f"`{name}` of `{short}`" in s]  # fmt: skip
+        far = [
+            s
+            for other, text in self.docs.items()
+            if other.startswith(home)
+            for s in re.split(r"(?<=\.) ", text)
+            if f"`{name}` of `{short}`" in s
+        ]
         return " ".join([*(far or beside), listed[1] if listed and not beside else ""])
 
     def _entry(self, path: str) -> Entry:
         node, doc, term = self.nodes[path], self.docs[path], self.terms[path]
-        home, units = path.rpartition(".")[0], self._units(".".join(path.split(".")[:2]))
+        home, units = (
+            path.rpartition(".")[0],
+            self._units(".".join(path.split(".")[:2])),
+        )
         functions = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
-        started = [one.args for one in functions if one is node or one.name == "__init__"]
+        started = [
+            one.args for one in functions if one is node or one.name == "__init__"
+        ]
         positional = started[0].args if started else []
         needs, subject = [], ""
         for argument in positional:
             kind = ast.unparse(argument.annotation) if argument.annotation else ""
-            subject = argument.arg if kind in {"Structure", "Lattice", "Composition"} else subject
+            subject = (
+                argument.arg
+                if kind in {"Structure", "Lattice", "Composition"}
+                else subject
+            )
             need = self._need(path, argument.arg, units)
             needs += [need] if need else []
         named = started[0].kwonlyargs if started else []
         choices = [self._choice(path, one, units) for one in named]
         owner = home if self._is_member(path) else ""
-        returns = ast.unparse(node.returns) if getattr(node, "returns", None) else "float"
+        returns = (
+            ast.unparse(node.returns) if getattr(node, "returns", None) else "float"
+        )
         sentences = re.split(r"(?<=\.) ", doc)
         said = " ".join(s for s in sentences if re.search("he result|Returns", s))
         member: Any = "property" if owner and node.decorator_list else "method"
-        kind = "class" if isinstance(node, ast.ClassDef) else member if owner else "function"
+        kind = (
+            "class"
+            if isinstance(node, ast.ClassDef)
+            else member
+            if owner
+            else "function"
+        )
         if isinstance(node, ast.Assign):
-            kind, returns = "constant", "dict" if isinstance(node.value, ast.Dict) else "float"
+            kind, returns = (
+                "constant",
+                "dict" if isinstance(node.value, ast.Dict) else "float",
+            )
         return Entry(
-            path, kind, term, subject, owner, tuple(needs), tuple(choices),
-            KINDS.get(returns, returns), convention(said, units),
-        )  # fmt: skip
+            path,
+            kind,
+            term,
+            subject,
+            owner,
+            tuple(needs),
+            tuple(choices),
+            KINDS.get(returns, returns),
+            convention(said, units),
+        )
 
     def _units(self, module: str) -> dict[str, str]:
         """Family -> unit that the introduction of a module names."""
         found = {}
         for family in lexicon.UNITS:
             for word, (_, unit) in UNITS.items():
-                ways = (f"dimension {family} in here counts {word}.", f"{family} open, {word} are",
-                        f"{family} unit this module takes {word}.")  # fmt: skip
+                ways = (
+                    f"dimension {family} in here counts {word}.",
+                    f"{family} open, {word} are",
+                    f"{family} unit this module takes {word}.",
+                )
                 if any(way in self.docs[module] for way in ways):
                     found[family] = unit
         return found
@@ -172,15 +230,28 @@ class Interpreter:
         known = [found for found in TERM.findall(lower) if found in self.paths]
         if named:
             end = f".{named[1] or named[2]}"
-            known += [term for other, term in self.terms.items() if term and other.endswith(end)]
+            known += [
+                term
+                for other, term in self.terms.items()
+                if term and other.endswith(end)
+            ]
         if not known:
             return None
         places = [*lexicon.PICKS.items(), *lexicon.RULES.items()]
         before = r"(?:read at|belongs to|only|^|: )[a-z ]*the "
-        picks = [name for name, ways in places if any(re.search(before + w, lower) for w in ways)]
-        upside = re.search(r"reciprocal|one divided by|inverse value|upside", text) is not None
+        picks = [
+            name
+            for name, ways in places
+            if any(re.search(before + w, lower) for w in ways)
+        ]
+        upside = (
+            re.search(r"reciprocal|one divided by|inverse value|upside", text)
+            is not None
+        )
         pick = picks[0] if picks else ""
-        return Need(param, known[0], settings(text), pick, convention(text, units), upside)
+        return Need(
+            param, known[0], settings(text), pick, convention(text, units), upside
+        )
 
     def _choice(self, path: str, argument: ast.arg, units: Mapping[str, str]) -> Choice:
         text = self._told(path, argument.arg)
@@ -197,7 +268,9 @@ class Interpreter:
             for way in ways
             if (told := re.search(rf'"(\w+)"(?: means that| says that|,) {way}', text))
         ]
-        default = re.search(r'"(\w+)" if left out|by default "(\w+)"|"(\w+)" is the default', text)
+        default = re.search(
+            r'"(\w+)" if left out|by default "(\w+)"|"(\w+)" is the default', text
+        )
         value = next(filter(None, default.groups())) if default else None
         return Choice(argument.arg, "mode", tuple(known), default=value)
 

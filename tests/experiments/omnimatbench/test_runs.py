@@ -32,10 +32,17 @@ def load(path, **options):
 
 def test_rows_become_questions(release):
     one, two, three = load(release)
-    assert [s.question.id for s in (one, two, three)] == ["cal-01-1", "cal-01-2", "cal-01-17"]
+    assert [s.question.id for s in (one, two, three)] == [
+        "cal-01-1",
+        "cal-01-2",
+        "cal-01-17",
+    ]
     assert one.target == {"slots": ROW["final_answer_list"], "erratum": False}
     assert one.cluster == "a book"
-    assert (one.labels["area"], one.labels["group"]) == ("Materials Science and Engineering", "FMS")
+    assert (one.labels["area"], one.labels["group"]) == (
+        "Materials Science and Engineering",
+        "FMS",
+    )
     assert one.question.answer.shape == [[""], [""]]
     assert two.unavailable == "its picture gone is not in images/"
     assert three.target["erratum"]
@@ -45,7 +52,9 @@ def test_rows_become_questions(release):
     assert [p["weight"] for p in prose.target["points"]] == [0.4, 0.6]
     assert "\\frac{1}{2}" in prose.target["points"][1]["text"]
     assert len(load(release, split="all")) == 4
-    prompt = load(release, arm="formula")[0].question.prompt  # key points are the formulas
+    prompt = load(release, arm="formula")[
+        0
+    ].question.prompt  # key points are the formulas
     assert "<formulas>\ny = 1 x\n</formulas>" in prompt
 
 
@@ -57,11 +66,15 @@ def test_rows_become_questions(release):
         (lambda root: _rows(root).write_bytes(b"\xff"), "cannot be read"),
         (lambda root: _rows(root).write_text("3"), "jsonl:1: an entry lacks"),
         (lambda root: _rows(root).write_text('{"id": 1}'), "jsonl:1: an entry lacks"),
-        (lambda root: _rows(root).write_text(json.dumps(ROW | {"final_answer_list": "5"})),
-         "cal-01-1: final_answer_list"),
+        (
+            lambda root: _rows(root).write_text(
+                json.dumps(ROW | {"final_answer_list": "5"})
+            ),
+            "cal-01-1: final_answer_list",
+        ),
         (lambda root: _rows(root).write_text(""), "no question in cal/"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_release_is_one_line(release, spoil, message):
     spoil(release)
     with pytest.raises(ReleaseError, match=message):
@@ -72,9 +85,13 @@ def _rows(root):
     return next(root.rglob("*.jsonl"))
 
 
-@pytest.mark.parametrize("changes", [
-    {"scoring_weights": {"k1": 0.4}}, {"key_points": [{"id": "k1"}]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scoring_weights": {"k1": 0.4}},
+        {"key_points": [{"id": "k1"}]},
+    ],
+)
 def test_a_broken_rubric_is_one_line(release, changes):
     file = next(release.rglob("*rubric.json"))
     file.write_text(json.dumps([json.loads(file.read_text())[0] | changes]))
@@ -92,8 +109,13 @@ def test_formulas_are_compared_in_the_sandbox_and_errata_are_left_out(
         return text('<answer>[[15000], ["G*b/D"]]</answer>')
 
     endpoint = Endpoint(httpserver).play(play)
-    run = ["benchmark=omnimatbench", "benchmark.source=published", f"benchmark.path={release}",
-           *openai(endpoint.url), f"out={tmp_path / 'run'}"]  # fmt: skip
+    run = [
+        "benchmark=omnimatbench",
+        "benchmark.source=published",
+        f"benchmark.path={release}",
+        *openai(endpoint.url),
+        f"out={tmp_path / 'run'}",
+    ]
     assert main(run) == 0
     shares = metrics(tmp_path / "run")
     assert shares["micro"] == (1, 4)
@@ -131,10 +153,15 @@ def test_one_slot_is_read_as_the_authors_read_it(reply, value, status):
 
 def test_samples_arms_and_golds():
     samples = OmniMatBenchmark(split="all").load()
-    assert [sum(s.labels["split"] == split for s in samples) for split in ("cal", "qa")] == [33, 5]
+    assert [
+        sum(s.labels["split"] == split for s in samples) for split in ("cal", "qa")
+    ] == [33, 5]
     assert sum(bool(s.question.attachments) for s in samples) == 3
     arms = ("direct", "formula", "distractors", "retrieval", "search", "tool")
-    targets = {arm: [s.target["slots"] for s in OmniMatBenchmark(arm=arm).load()] for arm in arms}
+    targets = {
+        arm: [s.target["slots"] for s in OmniMatBenchmark(arm=arm).load()]
+        for arm in arms
+    }
     assert all(target == targets["direct"] for target in targets.values())
     chosen = {str(s.target["slots"]) for s in OmniMatBenchmark(arm="choose").load()}
     assert chosen <= {f"['{letter}']" for letter in "ABCD"}
@@ -153,7 +180,11 @@ def test_slots_pictures_reasons_and_asking_again(httpserver, tmp_path):
         if task == "lever":
             return sent([golds[0], "-" + golds[1], "", ""])  # a wrong sign, and padded
         if task == "arrhenius":  # one slot: unreadable twice, then without a list
-            return "Sorry." if asked_of[sample.question.id] < 3 else f"<answer>{golds[0]}</answer>"
+            return (
+                "Sorry."
+                if asked_of[sample.question.id] < 3
+                else f"<answer>{golds[0]}</answer>"
+            )
         return "never" if task == "hall_petch" else sent(golds)
 
     _, model = endpoint_of(httpserver, answer)
@@ -165,9 +196,13 @@ def test_slots_pictures_reasons_and_asking_again(httpserver, tmp_path):
     assert shares["padded"] == (10, 33)
     assert shares["again"] == (40, 33)
     found = list(rows(tmp_path / "run").values())
-    assert [r["artefacts"]["wrong_type"] for r in found].count("not the list asked for") == 20
+    assert [r["artefacts"]["wrong_type"] for r in found].count(
+        "not the list asked for"
+    ) == 20
     assert any(r["reasons"].get("slot 2", "").endswith(" given") for r in found)
-    figures = [json.loads(f.read_text()) for f in (tmp_path / "run" / "figures").iterdir()]
+    figures = [
+        json.loads(f.read_text()) for f in (tmp_path / "run" / "figures").iterdir()
+    ]
     assert sum("picture" in each for each in figures) == 3
     assert all("<svg" in each["gold and answer"] for each in figures)
     assert loaded["judge"] is None
@@ -181,15 +216,22 @@ def judged(quality):
             return "Something about the material."
         points = asked.count("<point ")
         if "quality_score" in asked:
-            return json.dumps({"met": [1] * points, "quality_score": [quality] * points,
-                               "quote": ["something"] * points})  # fmt: skip
+            return json.dumps(
+                {
+                    "met": [1] * points,
+                    "quality_score": [quality] * points,
+                    "quote": ["something"] * points,
+                }
+            )
         assert "redundant" in asked
         return json.dumps({"true": ["a"], "false": ["b"]})
 
     return answer
 
 
-def test_prose_is_judged_as_published_and_judges_are_compared(httpserver, tmp_path, capsys):
+def test_prose_is_judged_as_published_and_judges_are_compared(
+    httpserver, tmp_path, capsys
+):
     marks = []
 
     def answer(asked, body):
@@ -205,31 +247,49 @@ def test_prose_is_judged_as_published_and_judges_are_compared(httpserver, tmp_pa
         nearest = 0.5 if quality < 1 else 1.0
         assert shares["recall"][0] / shares["recall"][1] == pytest.approx(nearest)
         assert shares["precision"][0] / shares["precision"][1] == 0.5
-    figures = [json.loads(f.read_text()) for f in (tmp_path / "two" / "figures").iterdir()]
+    figures = [
+        json.loads(f.read_text()) for f in (tmp_path / "two" / "figures").iterdir()
+    ]
     assert all("something" in each["key points"] for each in figures)
     capsys.readouterr()
-    one, two = (agreement.marks_of_run(found)
-                for found in agreement.load_runs([tmp_path / "one", tmp_path / "two"]))  # fmt: skip
+    one, two = (
+        agreement.marks_of_run(found)
+        for found in agreement.load_runs([tmp_path / "one", tmp_path / "two"])
+    )
     lines = {line.name: line for line in agreement.compare(one, two)}
-    assert set(lines) == {"points.met", "points.quality_score", "statements.true",
-                          "statements.false", "precision", "recall", "f1"}  # fmt: skip
+    assert set(lines) == {
+        "points.met",
+        "points.quality_score",
+        "statements.true",
+        "statements.false",
+        "precision",
+        "recall",
+        "f1",
+    }
     assert lines["f1"].count == 5
     assert lines["points.quality_score"].mae == pytest.approx(0.55)
     assert agreement.main([str(tmp_path / "one"), str(tmp_path / "two")]) == 0
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("llmsim:3.matches[2].fields.spin", "llmsim.matches.fields"), ("lmscore", "lmscore"),
-    ("llmsim:3.matches", "llmsim.matches"),
-    ("points.quality_score[4]", "points.quality_score"), ("recall.marks[1]", "recall.marks"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("llmsim:3.matches[2].fields.spin", "llmsim.matches.fields"),
+        ("lmscore", "lmscore"),
+        ("llmsim:3.matches", "llmsim.matches"),
+        ("points.quality_score[4]", "points.quality_score"),
+        ("recall.marks[1]", "recall.marks"),
+    ],
+)
 def test_kinds_of_marks(name, kind):
     assert agreement.kind_of(name) == kind
 
 
 def test_what_agreement_is_made_of(tmp_path, capsys):
     def marks(*values, text=None):
-        return {(f"q{n}", 0, "x[1]"): agreement.Mark(v, text) for n, v in enumerate(values)}
+        return {
+            (f"q{n}", 0, "x[1]"): agreement.Mark(v, text) for n, v in enumerate(values)
+        }
 
     (line,) = agreement.compare(marks(0, 0, 1, 1), marks(0, 1, 1, 1))
     assert (line.name, line.count, line.mae) == ("x", 4, 0.25)

@@ -24,14 +24,31 @@ from experiments.benchmarks.omnimatbench.slots import (
 from matsmith.core.configuration import data_of
 
 TABLES = data_of(__file__, "tables")
-SLOTS = Path(__file__).parents[4] / "shared" / "data" / "omnimatbench" / "cal_slots.jsonl"
+SLOTS = (
+    Path(__file__).parents[4] / "shared" / "data" / "omnimatbench" / "cal_slots.jsonl"
+)
 OWN = [
-    "12.30", "-0.05", "1.5 \\times 10^4", "2.207 \\times 10^{-2}",
-    "3.415 \N{MULTIPLICATION SIGN} 10^{-9}", "10^{5}",
-    "11/6", "-5/6", "\\frac{3}{4}", "1\\frac{1}{2}", "-1.6000e-004", "22,618", "4.0 \\times 10^62",
+    "12.30",
+    "-0.05",
+    "1.5 \\times 10^4",
+    "2.207 \\times 10^{-2}",
+    "3.415 \N{MULTIPLICATION SIGN} 10^{-9}",
+    "10^{5}",
+    "11/6",
+    "-5/6",
+    "\\frac{3}{4}",
+    "1\\frac{1}{2}",
+    "-1.6000e-004",
+    "22,618",
+    "4.0 \\times 10^62",
     "0",
-    "65%", "T^2", "\\tau = \\frac{Gb}{D}", "Yes", "A_{11}=13.60", "9 hours 40 minutes",
-]  # fmt: skip
+    "65%",
+    "T^2",
+    "\\tau = \\frac{Gb}{D}",
+    "Yes",
+    "A_{11}=13.60",
+    "9 hours 40 minutes",
+]
 
 
 LINES = SLOTS.read_text(encoding="utf-8").splitlines() if SLOTS.exists() else []
@@ -73,7 +90,9 @@ def test_what_the_published_script_asks_of_exponents():
     small = [s for s in failing if abs(read(s).value) < Fraction(1, 1000)]
     ratios = [s for s in failing if not read(s).quantum]
     assert (len(small), len(ratios)) == (82, 3)
-    assert len(failing) - 82 - 3 - 1 == 17  # the one is 4.0 x 10^62, which the script cannot round
+    assert (
+        len(failing) - 82 - 3 - 1 == 17
+    )  # the one is 4.0 x 10^62, which the script cannot round
     large = [s for s in NUMBERS if "10^" in bare(s) and abs(read(s).value) >= 10]
     off = [decimal(read(s).value * Fraction(100003, 100000)) for s in large]
     assert (len(large), sum(map(published, large, off))) == (100, 2)
@@ -84,7 +103,9 @@ def test_half_of_the_last_digit():
     slots = [slot for slot in NUMBERS if read(slot).quantum]
     assert len(slots) == 1002
     for share, accepted in ((Fraction(49, 100), 1002), (Fraction(51, 100), 0)):
-        near = [decimal(read(slot).value + share * read(slot).quantum) for slot in slots]
+        near = [
+            decimal(read(slot).value + share * read(slot).quantum) for slot in slots
+        ]
         assert sum(map(significant_figures, slots, near)) == accepted
     zeros = [slot for slot in GOLDS if significant_figures(slot, "0")]
     assert sum(read(slot) is not None for slot in zeros) == 6
@@ -138,10 +159,25 @@ def test_no_text_harms(text, gold):
 
 @pytest.mark.parametrize(
     "text",
-    ["1e999999999", "-1e999999999", "9" * 199, "9" * 10**6, "1e5000", "1e-5000", "1e5001",
-     "1" + "0" * 150 + "/3", "{" * 10**5, "\\text{" * 10**5, "=" * 10**5, "1,5" * 10**5,
-     "10^{" + "9" * 150 + "}", "\\frac{1}{" + "0" * 100 + "}", "1e" + "9" * 180, "%" * 10**5],
-)  # fmt: skip
+    [
+        "1e999999999",
+        "-1e999999999",
+        "9" * 199,
+        "9" * 10**6,
+        "1e5000",
+        "1e-5000",
+        "1e5001",
+        "1" + "0" * 150 + "/3",
+        "{" * 10**5,
+        "\\text{" * 10**5,
+        "=" * 10**5,
+        "1,5" * 10**5,
+        "10^{" + "9" * 150 + "}",
+        "\\frac{1}{" + "0" * 100 + "}",
+        "1e" + "9" * 180,
+        "%" * 10**5,
+    ],
+)
 def test_hostile_texts_take_no_time(text):
     started = time.process_time()
     for gold in ("5", "4.0 \\times 10^{62}", "11/6", "T^2"):
@@ -151,8 +187,28 @@ def test_hostile_texts_take_no_time(text):
 
 
 def test_whatever_code_returns_is_laid_out():
-    value = [1, (2.5, "x"), np.array([[3.0, 4.0]]), None, True, {"a": 1}, 10**5000, np.int64(7)]
-    assert flat(value) == ["1", "2.5", "x", "3.0", "4.0", "", "True", "(dict)", "(int)", "7"]
+    value = [
+        1,
+        (2.5, "x"),
+        np.array([[3.0, 4.0]]),
+        None,
+        True,
+        {"a": 1},
+        10**5000,
+        np.int64(7),
+    ]
+    assert flat(value) == [
+        "1",
+        "2.5",
+        "x",
+        "3.0",
+        "4.0",
+        "",
+        "True",
+        "(dict)",
+        "(int)",
+        "7",
+    ]
     deep = []
     for _ in range(10_000):
         deep = [deep]
@@ -166,14 +222,22 @@ def test_lenient(gold, answer, right):
 
 
 def test_threshold():
-    near = [threshold(*pair) for pair in (("100", "111"), ("100", "111.2"), ("0", "0.001"))]
+    near = [
+        threshold(*pair) for pair in (("100", "111"), ("100", "111.2"), ("0", "0.001"))
+    ]
     assert near == [True, False, False]  # a tenth of the larger one
     assert threshold("0", "1e-13")
 
 
 def test_latex_that_json_took_for_an_escape():
-    value = json.loads(r'["1.5 \times 10^4", "\tau = \frac{Gb}{D}", "a\nb", "\beta", "\nu"]')
+    value = json.loads(
+        r'["1.5 \times 10^4", "\tau = \frac{Gb}{D}", "a\nb", "\beta", "\nu"]'
+    )
     assert flat(value) == [
-        "1.5 \\times 10^4", "\\tau = \\frac{Gb}{D}", "a\nb", "\\beta", "\\nu"
-    ]  # fmt: skip
+        "1.5 \\times 10^4",
+        "\\tau = \\frac{Gb}{D}",
+        "a\nb",
+        "\\beta",
+        "\\nu",
+    ]
     assert significant_figures("1.5 \\times 10^4", flat(value)[0])

@@ -22,15 +22,29 @@ def samples():
 def test_every_template_once_and_a_seed_decides_everything(samples):
     everything = [sample for made in samples.values() for sample in made]
     for made in samples.values():
-        assert len(made) == 4 * len(TEMPLATES) == len({sample.question.id for sample in made})
-        assert {sample.labels["type"] for sample in made} == {"choice", "number", "text", "poscar"}
+        assert (
+            len(made)
+            == 4 * len(TEMPLATES)
+            == len({sample.question.id for sample in made})
+        )
+        assert {sample.labels["type"] for sample in made} == {
+            "choice",
+            "number",
+            "text",
+            "poscar",
+        }
         assert {sample.labels["template"] for sample in made} == set(TEMPLATES)
     kinds = {sample.question.id.rpartition("-")[0] for sample in everything}
     assert len(kinds) == sum(map(len, TEMPLATES.values()))
-    asked = {(s.question.prompt, *(p.key for p in s.question.attachments)) for s in everything}
+    asked = {
+        (s.question.prompt, *(p.key for p in s.question.attachments))
+        for s in everything
+    }
     assert len(asked) == len(everything)  # two seeds share nothing
     again = QMBenchmark(seed=1, items=4, mix="even").load()
-    assert [(s.question, s.target) for s in again] == [(s.question, s.target) for s in samples[1]]
+    assert [(s.question, s.target) for s in again] == [
+        (s.question, s.target) for s in samples[1]
+    ]
     fewer = {s.question.prompt for s in QMBenchmark(seed=1, items=1, mix="even").load()}
     assert fewer < {s.question.prompt for s in samples[1]}
 
@@ -43,7 +57,9 @@ def test_guessing_a_number_gives_what_the_most_frequent_one_does(samples):
             assert problem.guess == generate._frequent(kind) > 0
         elif not problem.choices:
             assert problem.guess == 0
-    golds = [generate.winding_number(np.random.default_rng([0, n]))[1] for n in range(60)]
+    golds = [
+        generate.winding_number(np.random.default_rng([0, n]))[1] for n in range(60)
+    ]
     counts = Counter(gold["answer"]["value"] for gold in golds)
     assert generate._frequent("winding_number") == max(counts.values()) / 60 > 0.3
 
@@ -78,15 +94,39 @@ def test_operations_are_those_of_pymatgen():
         ours = {tuple(turn.ravel()) for turn in crystals.operations(number)[0]}
         group = SpaceGroup.from_int_number(number)
         theirs = {
-            tuple(op.rotation_matrix.round().astype(int).ravel()) for op in group.symmetry_ops
+            tuple(op.rotation_matrix.round().astype(int).ravel())
+            for op in group.symmetry_ops
         }
         assert ours == theirs, number
 
 
 #: Point groups of space groups, and how many components d_ijk has that are independent (Nye).
-INDEPENDENT = {1: 18, 3: 8, 6: 10, 16: 3, 25: 5, 75: 4, 81: 4, 89: 1, 99: 3, 111: 2, 143: 6,
-               149: 2, 156: 4, 168: 4, 174: 2, 177: 1, 183: 3, 187: 1, 195: 1, 207: 0, 215: 1,
-               2: 0, 47: 0, 221: 0}  # fmt: skip
+INDEPENDENT = {
+    1: 18,
+    3: 8,
+    6: 10,
+    16: 3,
+    25: 5,
+    75: 4,
+    81: 4,
+    89: 1,
+    99: 3,
+    111: 2,
+    143: 6,
+    149: 2,
+    156: 4,
+    168: 4,
+    174: 2,
+    177: 1,
+    183: 3,
+    187: 1,
+    195: 1,
+    207: 0,
+    215: 1,
+    2: 0,
+    47: 0,
+    221: 0,
+}
 
 
 @pytest.mark.parametrize("number", INDEPENDENT)
@@ -106,8 +146,13 @@ def test_chern_numbers_follow_from_the_curvature():
         p, q = (int(x) for x in rng.integers(1, 3, size=2))
         v, t = rng.uniform(0.5, 1.5, size=2)
         m = t * rng.choice([-2.6, -1.4, -0.6, 0.5, 1.5, 2.5])
-        h = np.array([v * np.sin(p * kx), v * np.sin(q * ky),
-                      m + t * (np.cos(p * kx) + np.cos(q * ky))])  # fmt: skip
+        h = np.array(
+            [
+                v * np.sin(p * kx),
+                v * np.sin(q * ky),
+                m + t * (np.cos(p * kx) + np.cos(q * ky)),
+            ]
+        )
         dx = (np.roll(h, -1, 1) - np.roll(h, 1, 1)) / 2
         dy = (np.roll(h, -1, 2) - np.roll(h, 1, 2)) / 2
         angle = (h * np.cross(dx, dy, axis=0)).sum(0) / np.linalg.norm(h, axis=0) ** 3
@@ -118,7 +163,10 @@ def test_chern_numbers_follow_from_the_curvature():
 def test_winding_numbers_count_roots_within_the_circle():
     rng = np.random.default_rng(6)
     for _ in range(30):
-        given = {n: float(x) for n, x in zip((-1, 0, 1, 2), rng.uniform(-1.5, 1.5, 4), strict=True)}
+        given = {
+            n: float(x)
+            for n, x in zip((-1, 0, 1, 2), rng.uniform(-1.5, 1.5, 4), strict=True)
+        }
         number, nearest = generate.winding(given)
         if nearest > 0.05:
             roots = np.roots([given[2], given[1], given[0], given[-1]])
@@ -131,16 +179,22 @@ def test_gaps_follow_from_formulas():
         assert gap == pytest.approx(2 * np.hypot(delta, one - two))
     turns = np.exp(2j * np.pi * np.arange(600) / 600)
     for hoppings in ([1, 1, 1], [1, 1.5, 1.2], [1, 2.5, 1.2]):
-        size = np.abs(hoppings[0] + hoppings[1] * turns[:, None] + hoppings[2] * turns).min()
-        assert generate.honeycomb_gap(0.3, hoppings) == pytest.approx(2 * np.hypot(0.3, size), 1e-3)
+        size = np.abs(
+            hoppings[0] + hoppings[1] * turns[:, None] + hoppings[2] * turns
+        ).min()
+        assert generate.honeycomb_gap(0.3, hoppings) == pytest.approx(
+            2 * np.hypot(0.3, size), 1e-3
+        )
 
 
 def test_a_drawn_gap_is_where_the_statements_say():
     for seed in range(12):
         problem, images = generate.make("kind_of_gap", np.random.default_rng(seed))
         right = {problem.choices[letter] for letter in problem.letters}
-        top, bottom = (next(s for s in right if s.startswith(f"the {which}"))[-1]
-                       for which in ("highest", "lowest"))  # fmt: skip
+        top, bottom = (
+            next(s for s in right if s.startswith(f"the {which}"))[-1]
+            for which in ("highest", "lowest")
+        )
         assert f"the gap is {'direct' if top == bottom else 'indirect'}" in right
         assert (len(right), len(images)) == (3, 1)
 

@@ -18,7 +18,9 @@ from experiments.scorers.quantities import ReadingError, read_number, within
 from matsmith.core.configuration import data_of
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "qmbench"
-published = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no published data at {SHARED.name}")
+published = pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no published data at {SHARED.name}"
+)
 LIMITS = {"length": 0.05, "angle": 1.0, "site": 0.10}
 HERE = Path(__file__).parent
 RUTILE = (HERE / "problems" / "rutile.vasp").read_text()
@@ -49,9 +51,10 @@ def test_published_structures():
     wrong = [
         case["id"]
         for case in cases
-        if (verdict(case["ground_truth"], case["answer"]) is None) != bool(case["expected"])
+        if (verdict(case["ground_truth"], case["answer"]) is None)
+        != bool(case["expected"])
     ]
-    assert (len(cases), wrong) == (18, [])  # fmt: skip
+    assert (len(cases), wrong) == (18, [])
 
 
 @published
@@ -103,12 +106,18 @@ def test_tolerances_are_absolute(name, change, error):
 
 
 BASES = [np.eye(3, dtype=int)]
-for _step in ([[1, 1, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-              [[1, 0, 0], [0, 1, 0], [0, -1, 1]], [[-1, 0, 0], [0, 1, 0], [2, 0, 1]]):  # fmt: skip
+for _step in (
+    [[1, 1, 0], [0, 1, 0], [0, 0, 1]],
+    [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+    [[1, 0, 0], [0, 1, 0], [0, -1, 1]],
+    [[-1, 0, 0], [0, 1, 0], [2, 0, 1]],
+):
     BASES += [np.array(_step) @ base for base in BASES]
 
 numbers = st.floats(-1, 1)
-turns = st.tuples(numbers, numbers, numbers, numbers).filter(lambda q: np.linalg.norm(q) > 0.1)
+turns = st.tuples(numbers, numbers, numbers, numbers).filter(
+    lambda q: np.linalg.norm(q) > 0.1
+)
 
 
 def rotation(quaternion):
@@ -121,13 +130,20 @@ def views(draw, names):
     name = draw(st.sampled_from(names))
     crystal = grade.read_poscar(STRUCTURES[name])
     basis = draw(st.sampled_from(BASES))
-    matrix = basis @ crystal.matrix @ rotation(draw(turns)).T * draw(st.sampled_from([1, -1]))
+    matrix = (
+        basis
+        @ crystal.matrix
+        @ rotation(draw(turns)).T
+        * draw(st.sampled_from([1, -1]))
+    )
     fractions = crystal.fractions @ np.linalg.inv(basis)
     fractions = fractions + draw(st.tuples(numbers, numbers, numbers))
     if draw(st.booleans()):
         fractions %= 1
     order = draw(st.permutations(range(len(fractions))))
-    return name, grade.Crystal(matrix, tuple(crystal.species[i] for i in order), fractions[order])
+    return name, grade.Crystal(
+        matrix, tuple(crystal.species[i] for i in order), fractions[order]
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,11 +190,17 @@ def test_notations_of_a_poscar(changes):
 
 def test_cartesian_positions_are_scaled_with_the_cell():
     crystal = grade.read_poscar(RUTILE)
-    sites = "\n".join(" ".join(map(str, row)) for row in crystal.fractions @ crystal.matrix)
+    sites = "\n".join(
+        " ".join(map(str, row)) for row in crystal.fractions @ crystal.matrix
+    )
     plain = RUTILE.partition("Direct")[0]
     assert verdict(RUTILE, f"{plain}Cartesian\n{sites}\n") is None
-    sites = "\n".join(" ".join(map(str, row / 2)) for row in crystal.fractions @ crystal.matrix)
-    half = f"x\n{{}}\n2.297 0 0\n0 2.297 0\n0 0 1.4795\nTi O\n2 4\nKartesisch\n{sites}\n"
+    sites = "\n".join(
+        " ".join(map(str, row / 2)) for row in crystal.fractions @ crystal.matrix
+    )
+    half = (
+        f"x\n{{}}\n2.297 0 0\n0 2.297 0\n0 0 1.4795\nTi O\n2 4\nKartesisch\n{sites}\n"
+    )
     for scale in ("2.0", "-62.449209724", "2 2 2"):
         assert verdict(RUTILE, half.format(scale)) is None
     assert verdict(RUTILE, half.format("1.0")) == "LatticeMismatch"
@@ -186,9 +208,11 @@ def test_cartesian_positions_are_scaled_with_the_cell():
 
 HOSTILE = [
     *((name, altered(changes)) for name, changes in TABLES["wrong"]),
-    ("TooLarge", RUTILE + "# \n" * 300_000), ("Unreadable", ""), ("Unreadable", "[" * 100_000),
+    ("TooLarge", RUTILE + "# \n" * 300_000),
+    ("Unreadable", ""),
+    ("Unreadable", "[" * 100_000),
     ("Unreadable", RUTILE.replace("2 4", "2 " + "9" * 10_000)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text"), HOSTILE)
@@ -197,7 +221,9 @@ def test_hostile_structures_have_a_name(name, text):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(alphabet="0123456789.-+eEdDTiOSCn \n!#/_", max_size=300), st.integers(0, 13))
+@given(
+    st.text(alphabet="0123456789.-+eEdDTiOSCn \n!#/_", max_size=300), st.integers(0, 13)
+)
 def test_any_text_ends_with_a_verdict(junk, line):
     lines = RUTILE.splitlines()
     said = verdict(RUTILE, "\n".join([*lines[:line], junk, *lines[line + 1 :]]))

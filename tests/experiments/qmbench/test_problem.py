@@ -17,8 +17,11 @@ from tests.endpoint import Endpoint, text
 from tests.experiments.runs import asked, judging, openai, rows, summary
 
 PROBLEMS = Path(__file__).with_name("problems")
-FAULTS = [*data_of(__file__, "faults"), ("", "", "id: " + "[" * 50_000, "1: is nested deeper"),
-          ("", "", "#" * 5_000_000, ": is larger than 4 MB")]  # fmt: skip
+FAULTS = [
+    *data_of(__file__, "faults"),
+    ("", "", "id: " + "[" * 50_000, "1: is nested deeper"),
+    ("", "", "#" * 5_000_000, ": is larger than 4 MB"),
+]
 
 
 @pytest.fixture
@@ -35,14 +38,19 @@ def test_a_folder_is_a_benchmark():
     samples = load(PROBLEMS)
     assert sorted(samples) == ["band_edges", "count", "gap", "rutile", "why"]
     choice = samples["band_edges"]
-    assert (choice.target["answer"], choice.labels["topics"]) == ("CA", "electronic, optical")
+    assert (choice.target["answer"], choice.labels["topics"]) == (
+        "CA",
+        "electronic, optical",
+    )
     assert choice.question.prompt.endswith("\nC. absorption begins at the gap")
     assert "canary" not in choice.question.prompt
     assert samples["gap"].question.prompt.endswith("The answer is a number in eV.")
     answer = samples["rutile"].target["answer"]
     assert answer["poscar"] == (PROBLEMS / "rutile.vasp").read_text()
     assert answer["length"] == 0.03
-    refused = [name for name, each in load(PROBLEMS, arm="tool").items() if each.unavailable]
+    refused = [
+        name for name, each in load(PROBLEMS, arm="tool").items() if each.unavailable
+    ]
     assert refused == ["band_edges"]
 
 
@@ -73,7 +81,9 @@ def test_two_problems_of_one_name(folder):
 def test_a_canary_in_its_own_prompt_is_refused(folder):
     file = folder / "choice.yaml"
     file.write_text(file.read_text().replace("direct gap?", "direct gap canary-1f2e?"))
-    with pytest.raises(ProblemError, match="band_edges: the canary stands in the prompt"):
+    with pytest.raises(
+        ProblemError, match="band_edges: the canary stands in the prompt"
+    ):
         load(folder)
 
 
@@ -96,7 +106,11 @@ CANARY = "canary-77aa31"
 
 
 def run(out, *more):
-    model = [] if any(key.startswith("model=") for key in more) else openai("http://127.0.0.1:9/v1")
+    model = (
+        []
+        if any(key.startswith("model=") for key in more)
+        else openai("http://127.0.0.1:9/v1")
+    )
     return main(["benchmark=qmbench", f"out={out}", *model, *more])
 
 
@@ -138,11 +152,21 @@ def test_a_private_split_leaves_only_digests(httpserver, tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "secret.yaml").write_text(PRIVATE.format(canary=CANARY))
     endpoint = Endpoint(httpserver).play("<answer>B</answer> as alpha-words is wrong")
-    assert run(tmp_path / "out", *openai(endpoint.url), f"benchmark.path={folder}",
-               "benchmark.private=true") == 0  # fmt: skip
+    assert (
+        run(
+            tmp_path / "out",
+            *openai(endpoint.url),
+            f"benchmark.path={folder}",
+            "benchmark.private=true",
+        )
+        == 0
+    )
     assert rows(tmp_path / "out")["secret"]["values"]["score"] == 1.0
-    kept = [path.read_text(errors="replace") for path in (tmp_path / "out").rglob("*")
-            if path.is_file()]  # fmt: skip
+    kept = [
+        path.read_text(errors="replace")
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    ]
     assert any("private, SHA-256" in content for content in kept)
     for secret in ("alpha-words", "only we know", CANARY):
         assert not any(secret in content for content in kept)

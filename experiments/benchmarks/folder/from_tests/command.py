@@ -40,13 +40,21 @@ class Options(BaseModel, extra="forbid", frozen=True):
 
     tests: Path = Field(description="a test file, or a folder with test_*.py")
     package: str = Field(description="import name of the library under test")
-    out: Path = Field(description="folder to write; new, or one that an earlier build wrote")
-    env: str = Field("live", description="sandbox environment with the library (name or ./path)")
-    backend: str = Field("auto", description="isolation: auto, docker, podman, bubblewrap")
+    out: Path = Field(
+        description="folder to write; new, or one that an earlier build wrote"
+    )
+    env: str = Field(
+        "live", description="sandbox environment with the library (name or ./path)"
+    )
+    backend: str = Field(
+        "auto", description="isolation: auto, docker, podman, bubblewrap"
+    )
     limit: int | None = Field(None, ge=1, description="only the first N tests")
 
 
-async def build(options: Options, console: Console) -> tuple[dict[str, list[str]], list[Rejected]]:
+async def build(
+    options: Options, console: Console
+) -> tuple[dict[str, list[str]], list[Rejected]]:
     """Build every question that the tests give: id -> properties, and what was rejected.
 
     What is written stays, whatever fails later.
@@ -58,7 +66,9 @@ async def build(options: Options, console: Console) -> tuple[dict[str, list[str]
     questions, lost = options.out / "questions", options.out / "rejected.jsonl"
     # A folder that is ours to write: new, empty, or from an earlier build.
     if options.out.is_file() or (any(options.out.glob("*")) and not lost.exists()):
-        raise UsageError(f"out={options.out}: not empty, and not written by an earlier build")
+        raise UsageError(
+            f"out={options.out}: not empty, and not written by an earlier build"
+        )
     shutil.rmtree(questions, ignore_errors=True)
     questions.mkdir(parents=True)
     write_rejected(lost, [])  # marks the folder as ours, also after a failure
@@ -100,7 +110,9 @@ def show(built: Mapping[str, Sequence[str]], rejected: Sequence[Rejected]) -> No
 async def _action(options: Options) -> int:
     built, rejected = await build(options, Console())
     show(built, rejected)
-    print(f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl")
+    print(
+        f"{options.out}: {len(built)} questions; every rejected test is in rejected.jsonl"
+    )
     return 0 if built else 1
 
 
@@ -116,7 +128,9 @@ class Builder:
     checker: Checker
     questions: Path  # gets one folder per question
     rejected: list[Rejected]  # grows
-    built: dict[str, list[str]] = field(default_factory=dict)  # question -> its properties
+    built: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # question -> its properties
 
     async def build(self, program: Program) -> None:
         """Write the question of a test, if it is fit to be asked."""
@@ -130,7 +144,9 @@ class Builder:
 
     async def _record(self, program: Program) -> list[parts.Asked]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
-        runs = await self.checker.run(parts.instrumented(program), self.questions, parts.ENTRY)
+        runs = await self.checker.run(
+            parts.instrumented(program), self.questions, parts.ENTRY
+        )
         first, other = (_records(run, program) for run in runs)
         asked = []
         for number, assertion in enumerate(program.assertions):
@@ -142,22 +158,32 @@ class Builder:
                 self.rejected.append(Rejected(program.test, str(error), assertion.line))
         return asked
 
-    async def _write(self, program: Program, asked: list[parts.Asked]) -> list[parts.Asked]:
+    async def _write(
+        self, program: Program, asked: list[parts.Asked]
+    ) -> list[parts.Asked]:
         """Write a question; where assertions fail a gate by themselves, return the others."""
         masks = parts.masks_of(program, [item.number for item in asked], self.library)
         if not masks:
-            raise Unusable("the prompt would give everything away: nothing can be masked")
+            raise Unusable(
+                "the prompt would give everything away: nothing can be masked"
+            )
         properties = parts.describe(program, asked, masks, self.library)
-        names = {item.number: prop.name for item, prop in zip(asked, properties, strict=True)}
+        names = {
+            item.number: prop.name for item, prop in zip(asked, properties, strict=True)
+        }
         gold = {names[item.number]: item.shape.value for item in asked}
         listed = ", ".join(f"`{name}`" for name in gold)
-        intro = f"With the package {self.package}, completed, this code computes {listed}."
+        intro = (
+            f"With the package {self.package}, completed, this code computes {listed}."
+        )
         code = parts.scaffold(program, names, masks)
-        spec = TaskSpec.model_construct(  # the checker reads and validates what is written
-            area=_area(program),
-            masks=masks,
-            properties=properties,
-            scaffold=f"{intro}\n```python\n{code}\n```\n",
+        spec = (
+            TaskSpec.model_construct(  # the checker reads and validates what is written
+                area=_area(program),
+                masks=masks,
+                properties=properties,
+                scaffold=f"{intro}\n```python\n{code}\n```\n",
+            )
         )
         faults = _faults(spec, gold)
         for item in asked:
@@ -165,7 +191,9 @@ class Builder:
                 self.rejected.append(Rejected(program.test, fault, item.assertion.line))
         if faults:
             return [item for item in asked if names[item.number] not in faults]
-        solution = {item.number: (names[item.number], item.shape.code) for item in asked}
+        solution = {
+            item.number: (names[item.number], item.shape.code) for item in asked
+        }
         await self._prove(program, spec, parts.reference(program, solution), gold)
         self.built[program.task_id] = list(gold)
         return []
@@ -178,14 +206,20 @@ class Builder:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         content = spec.model_dump(mode="json", exclude_defaults=True)
-        text = yaml.dump(content, Dumper=_Literal, sort_keys=False, allow_unicode=True, width=100)
+        text = yaml.dump(
+            content, Dumper=_Literal, sort_keys=False, allow_unicode=True, width=100
+        )
         (folder / "task.yaml").write_text(text, encoding="utf-8")
         (folder / "reference.py").write_text(solution, encoding="utf-8")
         try:
             findings = list((await self.checker.check(folder, write=True)).findings)
             if not findings:
                 proved = gates.verdicts(spec, gold, read_gold(folder, spec))
-                findings = [f"the reference gives another {n}: {r}" for n, r in proved.items() if r]
+                findings = [
+                    f"the reference gives another {n}: {r}"
+                    for n, r in proved.items()
+                    if r
+                ]
             if findings:
                 raise Unusable("; ".join(findings))  # noqa: TRY301 - removed below, as after any failure
         except BaseException:
@@ -201,7 +235,9 @@ def _records(run: Execution, program: Program) -> list[Any]:
     return run.result
 
 
-def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> parts.Shape:
+def _shape(
+    first: Mapping[str, Any], other: Mapping[str, Any], kind: str
+) -> parts.Shape:
     """How the value that an assertion saw in two runs is asked for."""
     if kind == "same" and first["expected"] not in {"True", "False", "None"}:
         raise Unusable("identity is not a value, but with True, False or None")
@@ -220,7 +256,9 @@ def _shape(first: Mapping[str, Any], other: Mapping[str, Any], kind: str) -> par
 
 
 def _area(program: Program) -> str:
-    area = "".join(c if c.isalpha() else "_" for c in program.test.partition("::")[0].lower())
+    area = "".join(
+        c if c.isalpha() else "_" for c in program.test.partition("::")[0].lower()
+    )
     return area.rpartition("_py")[0].rpartition("test_")[2].strip("_") or "tests"
 
 
@@ -228,8 +266,14 @@ def _faults(spec: TaskSpec, gold: Mapping[str, Any]) -> dict[str, str]:
     """Property name to the first finding of a gate that it does not pass by itself."""
     faults = {}
     for prop in spec.properties:
-        alone = spec.model_copy(update={"properties": [prop]}), {prop.name: gold[prop.name]}
-        if found := [*gates.check_verification(*alone), *gates.check_answers_hidden(*alone)]:
+        alone = (
+            spec.model_copy(update={"properties": [prop]}),
+            {prop.name: gold[prop.name]},
+        )
+        if found := [
+            *gates.check_verification(*alone),
+            *gates.check_answers_hidden(*alone),
+        ]:
             faults[prop.name] = found[0]
     return faults
 

@@ -31,8 +31,11 @@ MOST_LEAVES = 60
 TIGHTEST, LOOSEST = 1e-6, 5e-3
 #: Scalars, in the order in which they are told apart, and what each is asked for as.
 _PLAIN: Mapping[tuple[type, ...], type[Any]] = {
-    (bool, np.bool_): bool, (int, np.integer): int, (float, np.floating): float, (str,): str,
-}  # fmt: skip
+    (bool, np.bool_): bool,
+    (int, np.integer): int,
+    (float, np.floating): float,
+    (str,): str,
+}
 #: More masks than this (and than there are properties) hide what the code is about.
 MOST_MASKS = 4
 _MARKUP = re.compile(r":\w+:`~?([^`]*)`|`+")
@@ -92,19 +95,25 @@ def _mapping(value: Mapping[Any, Any], depth: int) -> Shape:
         raise Unusable("a dict with keys that are neither text nor numbers")
     key_name, name = f"key_{depth}", f"item_{depth}"
     form, inner, plain, _ = _items(value.values(), name, depth)
-    code = "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
+    code = (
+        "{" + f"str({key_name}): {inner} for {key_name}, {name} in " + "({}).items()}"
+    )
     how = "with its keys as text" if any(type(key) is not str for key in value) else ""
     texts = (str(key.value) for key in keys)
     return Shape(f"dict[str, {form}]", code, dict(zip(texts, plain, strict=True)), how)
 
 
-def _items(values: Iterable[Any], name: str, depth: int) -> tuple[str, str, list[Any], str]:
+def _items(
+    values: Iterable[Any], name: str, depth: int
+) -> tuple[str, str, list[Any], str]:
     """The common format, code, plain values and words of several values."""
     items = [shape(item, depth + 1) for item in values]
     if not items:
         raise Unusable("the value is empty: any failed search gives the same")
     forms = {item.format for item in items}
-    floats = {form.replace("int", "float") for form in forms}  # among floats, integers are floats
+    floats = {
+        form.replace("int", "float") for form in forms
+    }  # among floats, integers are floats
     if len(forms) > 1 and (len(floats) > 1 or not floats <= forms):
         raise Unusable(f"a mixture of {', '.join(sorted(forms))}")
     form = floats.pop() if len(forms) > 1 else forms.pop()
@@ -134,7 +143,9 @@ def tolerance(found: Shape, assertion: Assertion) -> tuple[float, float]:
         return 1e-3, 0.0
     sizes = [abs(leaf) for leaf in leaves(found.value) if isinstance(leaf, float)]
     rtol, atol = max(assertion.rtol, TIGHTEST), assertion.atol
-    if rtol > LOOSEST or any(atol + rtol * size > LOOSEST * size for size in sizes if size > 0):
+    if rtol > LOOSEST or any(
+        atol + rtol * size > LOOSEST * size for size in sizes if size > 0
+    ):
         return 1e-3, 1e-6 * max(sizes)
     return rtol, max(atol, 1e-9 * max(sizes))
 
@@ -220,9 +231,14 @@ def _record(kind, actual, expected, rtol=0.0, atol=0.0):
 
 def instrumented(program: Program) -> str:
     """A program whose function `ENTRY` runs the test and returns what each assertion saw."""
-    body = [_recording(p) if isinstance(p, Assertion) else ast.unparse(p) for p in program.body]
+    body = [
+        _recording(p) if isinstance(p, Assertion) else ast.unparse(p)
+        for p in program.body
+    ]
     text = textwrap.indent("\n".join([*body, "return _records"]), _INDENT)
-    return "\n".join([text_of(program.preamble), _RECORDER, "", f"def {ENTRY}():", text, ""])
+    return "\n".join(
+        [text_of(program.preamble), _RECORDER, "", f"def {ENTRY}():", text, ""]
+    )
 
 
 def reference(program: Program, asked: Mapping[int, tuple[str, str]]) -> str:
@@ -234,17 +250,28 @@ def reference(program: Program, asked: Mapping[int, tuple[str, str]]) -> str:
     preamble, body = only_asked(program, asked)
     statements = [part for part, _ in body if isinstance(part, ast.stmt)]
     taken = {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)}
-    variables = {n: f"asked_{name}" if name in taken else name for n, (name, _) in asked.items()}
+    variables = {
+        n: f"asked_{name}" if name in taken else name for n, (name, _) in asked.items()
+    }
     lines = _lines(body, {n: (variables[n], code) for n, (_, code) in asked.items()})
-    returned = ", ".join(f'"{name}": {variables[n]}' for n, (name, _) in sorted(asked.items()))
-    text = "\n".join(['"""Compute the properties of the question."""', *lines,
-                      f"return {{{returned}}}"])  # fmt: skip
+    returned = ", ".join(
+        f'"{name}": {variables[n]}' for n, (name, _) in sorted(asked.items())
+    )
+    text = "\n".join(
+        [
+            '"""Compute the properties of the question."""',
+            *lines,
+            f"return {{{returned}}}",
+        ]
+    )
     head = f'"""Reference solution, made from {program.test}."""'
     parts = [head, "", text_of(preamble), "", "", "def reference() -> dict:"]
     return "\n".join([*parts, textwrap.indent(text, _INDENT), ""])
 
 
-def scaffold(program: Program, asked: Mapping[int, str], masks: Mapping[str, str]) -> str:
+def scaffold(
+    program: Program, asked: Mapping[int, str], masks: Mapping[str, str]
+) -> str:
     """The code of the scaffold level: the same program, with masks over names of the library."""
     preamble, body = only_asked(program, asked)
     lines = _lines(body, {number: (name, "{}") for number, name in asked.items()})
@@ -254,7 +281,9 @@ def scaffold(program: Program, asked: Mapping[int, str], masks: Mapping[str, str
     return text
 
 
-def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[str, str]:
+def masks_of(
+    program: Program, asked: Sequence[int], library: Library
+) -> dict[str, str]:
     """What the scaffold hides: names of the library that give the asked values, and nothing else.
 
     The outermost name of each value comes first, then the second ones.
@@ -265,7 +294,9 @@ def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[s
     columns = []
     for number in sorted(asked):
         assertion = program.assertions[number]
-        own = [n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)]
+        own = [
+            n for part in (assertion.actual, *assertion.body) for n in ast.walk(part)
+        ]
         hidden = _hideable(own, names, text)
         columns.append(hidden or _hideable(origins(program, assertion), names, text))
     ranked = (name for rank in itertools.zip_longest(*columns) for name in rank if name)
@@ -274,15 +305,22 @@ def masks_of(program: Program, asked: Sequence[int], library: Library) -> dict[s
 
 
 def _hideable(nodes: Iterable[ast.AST], names: set[str], text: str) -> list[str]:
-    used = [n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in nodes]
-    return [n for n in used if n in names and len(n) > 3 and _only_of_the_library(n, text)]
+    used = [
+        n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in nodes
+    ]
+    return [
+        n for n in used if n in names and len(n) > 3 and _only_of_the_library(n, text)
+    ]
 
 
 def origins(program: Program, assertion: Assertion) -> list[ast.AST]:
     """Every node that the value of an assertion comes from: its expression, then its variables."""
     before = program.body[: program.body.index(assertion)]
     assigned = {
-        name: part.value for part in before if isinstance(part, ast.Assign) for name in bound(part)
+        name: part.value
+        for part in before
+        if isinstance(part, ast.Assign)
+        for name in bound(part)
     }
     waiting: list[ast.AST] = [assertion.actual, *assertion.body]
     found: list[ast.AST] = []
@@ -296,20 +334,25 @@ def origins(program: Program, assertion: Assertion) -> list[ast.AST]:
 
 def _only_of_the_library(name: str, text: str) -> bool:
     tree = ast.parse(text)
-    imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+    imported = {
+        a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names
+    }
     proper = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             proper += node.attr == name
         elif isinstance(node, ast.ImportFrom):
-            proper += sum(alias.name == name and alias.asname is None for alias in node.names)
+            proper += sum(
+                alias.name == name and alias.asname is None for alias in node.names
+            )
         elif isinstance(node, ast.Name) and node.id == name and name in imported:
             proper += isinstance(node.ctx, ast.Load)
     return proper == len(re.findall(rf"\b{re.escape(name)}\b", text)) > 0
 
 
 def _lines(
-    body: Iterable[tuple[ast.stmt | Assertion, int]], asked: Mapping[int, tuple[str, str]]
+    body: Iterable[tuple[ast.stmt | Assertion, int]],
+    asked: Mapping[int, tuple[str, str]],
 ) -> list[str]:
     """A body as text; each assertion as what sets a variable to its value, made plain by code."""
     lines = []
@@ -319,7 +362,9 @@ def _lines(
             continue
         variable, code = asked[number]
         if part.kind == "raises":
-            lines.append(_trying(part, f'{variable} = ""', f"{variable} = type(error).__name__"))
+            lines.append(
+                _trying(part, f'{variable} = ""', f"{variable} = type(error).__name__")
+            )
         else:
             value = ast.unparse(part.actual)
             plain = "bool({})" if part.kind == "true" and code == "{}" else code
@@ -330,7 +375,9 @@ def _lines(
 def _recording(part: Assertion) -> str:
     expected = ast.unparse(part.expected)
     if part.kind == "raises":
-        silent, caught = (f'_record("raises", {c}, {expected})' for c in ("object", "type(error)"))
+        silent, caught = (
+            f'_record("raises", {c}, {expected})' for c in ("object", "type(error)")
+        )
         return _trying(part, silent, caught)
     sides = f"{ast.unparse(part.actual)}, {expected}"
     return f'_record("{part.kind}", {sides}, {part.rtol!r}, {part.atol!r})'
@@ -389,7 +436,11 @@ def _candidates(library: Library, node: ast.AST, program: Program) -> list[Symbo
     if not isinstance(node, ast.Attribute) and name not in imported:
         return []
     found = [s for q, s in library.symbols.items() if q.rpartition(".")[2] == name]
-    near = [s for s in found if set(s.qualname.split(".")[:-1]) & imported or name in imported]
+    near = [
+        s
+        for s in found
+        if set(s.qualname.split(".")[:-1]) & imported or name in imported
+    ]
     return [s for s in near or found if s.kind != "module"]
 
 

@@ -27,7 +27,9 @@ def test_yields_by_variety(hillside):
     assert np.isclose(yields["cox"], 43.6581, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("variety", "expected"), [("jonagold", 67.822), ("laxton", 40.2083)])
+@pytest.mark.parametrize(
+    ("variety", "expected"), [("jonagold", 67.822), ("laxton", 40.2083)]
+)
 def test_annual_yield(variety, expected):
     tree = Tree(variety, age=7)
     assert abs(tree.annual_yield() - expected) < 0.01
@@ -40,7 +42,12 @@ def test_unknown_variety():
 
 class TestGrid(unittest.TestCase):
     def setUp(self):
-        trees = [Tree("cox", 5.0), Tree("cox", 5.0), Tree("russet", 9.0), Tree("cox", 4.0)]
+        trees = [
+            Tree("cox", 5.0),
+            Tree("cox", 5.0),
+            Tree("russet", 9.0),
+            Tree("cox", 4.0),
+        ]
         self.orchard = Orchard(trees, columns=4, spacing=(5.0, 3.0))
 
     def test_pollination_gaps(self):

@@ -44,7 +44,9 @@ class Ledger:
         self.pages = pages
 
     def __call__(self, packages, folder):
-        return [Document(f"Page {n}: gabbro is a rock.") for n in range(1, self.pages + 1)]
+        return [
+            Document(f"Page {n}: gabbro is a rock.") for n in range(1, self.pages + 1)
+        ]
 
 
 def stones(path: Path = Path(__file__).with_name("stones.jsonl")) -> Task:

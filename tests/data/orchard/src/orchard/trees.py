@@ -76,7 +76,10 @@ class Orchard:
         """Positions of the trunks in metres, one row of the array per tree, along then across."""
         index = np.arange(len(self.trees))
         return np.stack(
-            [index % self.columns * self.spacing[1], index // self.columns * self.spacing[0]],
+            [
+                index % self.columns * self.spacing[1],
+                index // self.columns * self.spacing[0],
+            ],
             axis=1,
         )
 
@@ -88,7 +91,9 @@ class Orchard:
         """Fruit of this year in kg for each variety."""
         result: dict[str, float] = {}
         for tree in self.trees:
-            result[tree.variety] = result.get(tree.variety, 0.0) + tree.annual_yield(lost)
+            result[tree.variety] = result.get(tree.variety, 0.0) + tree.annual_yield(
+                lost
+            )
         return result
 
     def pollination_gaps(self, reach: float) -> int:
@@ -97,6 +102,8 @@ class Orchard:
         gaps = 0
         for tree, here in zip(self.trees, where, strict=True):
             near = np.linalg.norm(where - here, axis=1) <= reach
-            others = {t.variety for t, close in zip(self.trees, near, strict=True) if close}
+            others = {
+                t.variety for t, close in zip(self.trees, near, strict=True) if close
+            }
             gaps += others == {tree.variety}
         return gaps
