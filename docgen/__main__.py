@@ -1,7 +1,7 @@
 """Write the documentation of packages: one JSON line per symbol, resumable.
 
 ``python -m docgen check`` runs the examples, and keeps or shares texts; ``python -m docgen
-examples`` writes examples that run; ``python -m docgen by_use`` scores documents by their use.
+examples`` writes examples that run.
 
 ``python -m docgen package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
 sandbox environment; ``folder=PATH`` reads it from another folder (site-packages, a checkout).
@@ -37,7 +37,6 @@ from sandbox.environments import cache_folder, site_packages
 _COMMANDS = {
     "check": "docgen.check.main",
     "examples": "docgen.examples.main",
-    "by_use": "docgen.check.by_use",
 }
 _LISTED = 20  # names that a report line shows
 
