@@ -95,6 +95,11 @@ class Question:
     tries: int = 1
 
     @property
+    def wants_code(self) -> bool:
+        """Whether the answer is a function to be executed, not a value in the reply."""
+        return self.answer == CODE
+
+    @property
     def query(self) -> str:
         """What documents are searched with."""
         return self.prompt if self.search is None else self.search
@@ -224,6 +229,10 @@ class Agent(ABC):
         Whether a language model is behind its answers; ``None``: as the model is configured.
     reads_files
         Whether it sees the input files of a question whose answer is not code.
+    retrieves_on_demand
+        Whether documents are first needed when the model asks for them.
+    needs_reference
+        Whether it answers from a benchmark's reference answer (see `knowing`).
     """
 
     name: str
@@ -233,7 +242,15 @@ class Agent(ABC):
     executes: ClassVar[bool] = True
     llm: ClassVar[bool | None] = None
     reads_files: ClassVar[bool] = True
+    retrieves_on_demand: ClassVar[bool] = False
+    needs_reference: ClassVar[bool] = False
 
     @abstractmethod
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """Answer ``question``; never raises for a failing part, see ``stop_reason``."""
+
+    def knowing(self, reference: Any) -> Agent:
+        """The system with the reference answer of one question, for those that need it."""
+        raise TypeError(
+            f"{self.name} answers without a reference ({type(reference).__name__})"
+        )

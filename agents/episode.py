@@ -19,7 +19,7 @@ from langchain_core.documents import Document
 
 from agents import prompts
 from agents.answer import Answer, UnreadableError, read_answer, read_need, read_words
-from agents.answer_formats import CODE, Reading
+from agents.answer_formats import Reading
 from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.checks import SHOWN_CHARACTERS, returned
@@ -146,7 +146,7 @@ class Episode:
         before this one.
         """
         new = len(messages) - earlier
-        if self.question.answer == CODE:
+        if self.question.wants_code:
             shown = prompts.with_pictures(self.question, messages)
             messages = [prompts.role(self.context.packages), *shown]
         self.meter.check()
@@ -213,7 +213,7 @@ class Episode:
 
     async def conclude(self, messages: Sequence[Message]) -> StopReason:
         """Ask for the answer in the form that the question wants, and stop."""
-        if self.question.answer == CODE:
+        if self.question.wants_code:
             return "answered" if await self.draft(messages) else "format_error"
         for number in range(self.question.tries):
             said = "A first reply held no answer in the form asked for."
@@ -229,7 +229,7 @@ class Episode:
         """Take the answer out of the last reply; whether it holds one."""
         found: Answer | Reading | None
         try:
-            if self.question.answer == CODE:
+            if self.question.wants_code:
                 found = read_answer(self.reply, strict=self.context.strict)
             else:
                 found = self.question.answer.read(self.reply)

@@ -15,7 +15,6 @@ from langchain_core.documents import Document
 
 from agents import base
 from agents.answer import has_code
-from agents.answer_formats import CODE
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
@@ -93,7 +92,7 @@ def request_answer(
     question: Question, documents: Sequence[Document] = ()
 ) -> list[Message]:
     """Messages that ask for the answer to a question, in the form that it wants."""
-    if question.answer == CODE:
+    if question.wants_code:
         return generate(question.prompt, documents)
     given = [part for part in question.attachments if isinstance(part, base.Document)]
     shown = [
@@ -131,7 +130,7 @@ def with_pictures(question: Question, messages: Sequence[Message]) -> list[Messa
 
 def with_tools(question: Question, tools: Sequence[str]) -> list[Message]:
     """Messages that ask for the answer to a question with the help of ``tools``."""
-    if question.answer == CODE:
+    if question.wants_code:
         kept = TEXTS["note_mask" if "[MASK" in question.prompt else "note_code"]
         told = [
             "Notes:",

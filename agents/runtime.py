@@ -97,7 +97,7 @@ async def open_runtime(
             if (
                 late
                 and config.retrieval.source != "none"
-                and config.system.name == "tools"
+                and system.retrieves_on_demand
             ):
                 wanted = asyncio.Event()
                 later = _later(making, wanted)

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 from agents.answer import Answer
 from agents.answer_formats import CODE, AnswerFormat, Block, File, Json, Text
-from agents.base import Document, StopReason
+from agents.base import Document, Question, StopReason
 from agents.episode import Episode, System
-from experiments.samples import Sample
 
 
 class Baseline(System):
-    """A system that gives the reply that ``reply`` makes of a sample."""
+    """A system whose reply follows from the question."""
 
     name = "baseline"
     uses_retrieval = False
@@ -28,67 +26,57 @@ class Baseline(System):
     executes = False
     llm = False
 
-    sample: Sample
-
-    @classmethod
-    def facing(cls, sample: Sample) -> Sample:
-        """The sample as this system meets it; pictures and models do not matter to it."""
-        return sample
-
-    def knowing(self, sample: Sample) -> Baseline:
-        """The system that is asked about one sample."""
-        bound = copy(self)
-        bound.sample = sample
-        return bound
-
-    def reply(self, sample: Sample) -> str:
-        """What it says."""
+    def reply(self, question: Question) -> str:
+        """The whole reply to a question."""
         raise NotImplementedError
 
     async def _steps(self, episode: Episode) -> StopReason:
-        episode.reply = self.reply(self.sample)
+        episode.reply = self.reply(episode.question)
         return "answered" if episode.read() else "format_error"
 
 
 class Empty(Baseline):
-    """``system=empty``: says nothing."""
+    """``system=empty``: an empty reply."""
 
     name = "empty"
 
-    def reply(self, sample: Sample) -> str:  # noqa: ARG002 -- the same for all
+    def reply(self, question: Question) -> str:  # noqa: ARG002 -- the same for all
         """See `Baseline`."""
         return ""
 
 
 class Echo(Baseline):
-    """``system=echo``: repeats the documents of a question, else its text (with what it holds)."""
+    """``system=echo``: the documents of a question, else its text (with what it holds)."""
 
     name = "echo"
 
-    def reply(self, sample: Sample) -> str:
+    def reply(self, question: Question) -> str:
         """See `Baseline`."""
-        parts = sample.question.attachments
-        documents = [part.text for part in parts if isinstance(part, Document)]
-        return "\n\n".join(documents) or sample.question.prompt
+        documents = [
+            attachment.text
+            for attachment in question.attachments
+            if isinstance(attachment, Document)
+        ]
+        return "\n\n".join(documents) or question.prompt
 
 
 class Oracle(Baseline):
-    """``system=oracle``: answers with the benchmark's own reference, where it has one."""
+    """``system=oracle``: the benchmark's own reference answer."""
 
     name = "oracle"
+    needs_reference = True
 
-    @classmethod
-    def facing(cls, sample: Sample) -> Sample:
-        """The sample; unavailable where nobody knows a right answer."""
-        if sample.reference is not None or sample.unavailable is not None:
-            return sample
-        return replace(
-            sample, unavailable="system=oracle: the benchmark has no reference"
-        )
+    reference: object = None
 
-    def reply(self, sample: Sample) -> str:
+    def knowing(self, reference: object) -> Oracle:
+        """See `agents.base.Agent`."""
+        bound = copy(self)
+        bound.reference = reference
+        return bound
+
+    def reply(self, question: Question) -> str:
         """See `Baseline`."""
-        return written(sample.question.answer, sample.reference)
+        return written(question.answer, self.reference)
 
 
 def written(form: AnswerFormat, reference: Any) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.systems.recorded import read_answers
-from experiments.run.__main__ import run_all
+from experiments.command import run_all
 from experiments.run.config import RunConfig, read_run
 from matsmith.core.command import asks_help, guarded, tell
 from matsmith.core.errors import UsageError

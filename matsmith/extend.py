@@ -7,7 +7,7 @@ from agents.episode import Context, Episode, System
 from experiments.benchmarks.own import Task, json_samples
 from experiments.export.task import inspect_task
 from experiments.samples import Property, Sample
-from experiments.scorers.base import Metric, Score, Scorer, Tools
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext
 from experiments.scorers.grading import accuracy
 from experiments.scorers.properties import PropertyScorer
 
@@ -25,10 +25,10 @@ __all__ = [
     "Sample",
     "Score",
     "Scorer",
+    "ScoringContext",
     "StopReason",
     "System",
     "Task",
-    "Tools",
     "Trajectory",
     "accuracy",
     "answer_formats",

@@ -7,7 +7,6 @@ import sys
 
 from agents import prompts
 from agents.answer import Answer
-from agents.answer_formats import CODE
 from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS
 from agents.episode import Episode, Retrieving, System
@@ -64,7 +63,7 @@ class Code2(System):
 
     async def _steps(self, episode: Episode) -> StopReason:
         question = episode.question
-        if question.answer == CODE:
+        if question.wants_code:
             return await episode.conclude(prompts.request_answer(question))
         asked = [
             *prompts.request_answer(question),

@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass, replace
 
 from agents import prompts
-from agents.answer_formats import CODE
 from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS, cut
 from agents.episode import Episode, System
@@ -35,6 +34,7 @@ class Tools(System):
     name = "tools"
     writes_code = False  # only where the question asks for it
     executes = False
+    retrieves_on_demand = True
 
     max_turns: int = 40
 
@@ -44,7 +44,7 @@ class Tools(System):
             equipment.retriever,
             episode.run if equipment.sandbox is not None else None,
             formats=question.formats,
-            answers=question.answer == CODE,
+            answers=question.wants_code,
             inputs=list(question.mounts),
         )
         try:
@@ -66,9 +66,7 @@ class Tools(System):
             episode.reply = reply.text
             if not reply.tool_calls:
                 silent += 1
-                code = (
-                    episode.question.answer == CODE
-                )  # counts only when asked for twice
+                code = episode.question.wants_code  # counts only when asked for twice
                 if (silent > 1 or not code) and episode.read():
                     return "answered"
                 if silent > 1:

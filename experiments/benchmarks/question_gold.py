@@ -16,7 +16,7 @@ from pathlib import Path
 from docgen.calls import CodeResolver
 from docgen.sources import read_sources, sources_digest
 from experiments.benchmarks.question_format import data_files
-from experiments.run.store import write_json
+from experiments.files import write_json
 from experiments.samples import Sample
 from matsmith.core.progress import meter
 from sandbox import environments

@@ -21,8 +21,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from experiments.export.turns import Exported, Turn, made, tokens
+from experiments.files import write_json, write_text
 from experiments.report.runs import Run, load_runs
-from experiments.run.store import trajectory_path, write_json, write_text
+from experiments.run.store import trajectory_path
 from experiments.scorers.base import Metric
 from matsmith.core.command import Command, Word
 

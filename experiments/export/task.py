@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents import prompts
+from agents.base import Question
 from experiments.baselines import Baseline
 from experiments.run.answering import Job, Plan, open_answerer, open_models
 from experiments.run.config import RunConfig, read_run
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Fixed(Baseline):
-    """Replies with a text of somebody else."""
+    """A given text as the reply to any question."""
 
     text = ""
 
-    def reply(self, sample: Sample) -> str:  # noqa: ARG002 -- whatever was asked
+    def reply(self, question: Question) -> str:  # noqa: ARG002 -- the same for all
         """See `Baseline`."""
         return self.text
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from experiments.record import Row
 from experiments.report.runs import Run
-from experiments.run.rows import Row
 from experiments.scorers.base import measure
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from rich.console import Console
 
+from experiments.files import write_text
 from experiments.report.groups import breakdown, group_csv, grouped_by
 from experiments.report.page import write_report
 from experiments.report.runs import load_runs
@@ -17,7 +18,6 @@ from experiments.report.tables import (
     markdown,
     print_table,
 )
-from experiments.run.store import write_text
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""Break-downs of results: by what questions are labelled with, by budget, by why parts failed."""
+"""Break-downs of results: by label, by budget, by failure reason."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from experiments.record import Row
 from experiments.report.plots import drawn
 from experiments.report.runs import Run, group_names, groups, tally
 from experiments.report.tables import (
@@ -20,7 +21,6 @@ from experiments.report.tables import (
     number,
     percent,
 )
-from experiments.run.rows import Row
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, ratio_interval
 from matsmith.core.configuration import data_of
@@ -174,7 +174,7 @@ def _spent(row: Row, spent: Spent) -> float:
 
 
 def failures(runs: Sequence[Run]) -> Table:
-    """How many parts failed for which reason, most frequent first."""
+    """How many criteria failed for which reason, most frequent first."""
     counts = [count_failures(run.scored) for run in runs]
     together = sum(counts, Counter[str]())
     kinds = sorted(together, key=lambda kind: (-together[kind], kind))
@@ -183,13 +183,13 @@ def failures(runs: Sequence[Run]) -> Table:
 
 
 def count_failures(rows: Iterable[Row]) -> Counter[str]:
-    """How many parts failed for which kind of reason."""
+    """How many criteria failed for which kind of reason."""
     kinds = (failure(row, name) for row in rows for name in row.passed or {})
     return Counter(kind for kind in kinds if kind is not None)
 
 
 def failure(row: Row, name: str) -> str | None:
-    """In a few words why a part failed; ``None`` when it passed or is unknown."""
+    """In a few words why a criterion failed; ``None`` when it passed or is unknown."""
     if row.passed is None or row.passed.get(name, False):
         return None
     reason = row.reasons.get(name, "")

@@ -21,6 +21,8 @@ from urllib.parse import quote
 from jinja2 import TemplateError
 from markupsafe import Markup, escape
 
+from experiments.files import write_text
+from experiments.record import Row
 from experiments.report.groups import breakdown, failures, over_budget
 from experiments.report.plots import over_choices
 from experiments.report.runs import Choices, Run, group_names, load_runs
@@ -33,8 +35,6 @@ from experiments.report.tables import (
     passes,
     seed_spreads,
 )
-from experiments.run.rows import Row
-from experiments.run.store import write_text
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import pieces
 
@@ -143,7 +143,7 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
                 (f"By {label}", "groups", breakdown(runs, label), "")
                 for label in labels
             ),
-            ("Why parts failed", "", failures(runs), ""),
+            ("Failure reasons", "", failures(runs), ""),
         ],
         questions=questions,
         kinds=KINDS,
@@ -241,7 +241,7 @@ def _question(
                 html = fill_in(trajectory=None, figures={}, page=None, error=damage)
             area = area or row.labels.get("area", "")
             kind = _kind(row)
-            passed = f"{row.passed_count}/{row.parts}"
+            passed = f"{row.passed_count}/{row.criteria}"
             answers.append(
                 {
                     "name": run.label

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.models.recordings import remark
-from experiments.run.rows import Row, read_rows
-from experiments.run.store import figures_path, read_json, trajectory_path
-from experiments.scorers.base import Metric, measuring
+from experiments.files import read_json
+from experiments.record import Row, read_rows
+from experiments.run.store import figures_path, trajectory_path
+from experiments.scorers.base import CRITERIA, Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
 from matsmith.core.errors import UsageError
 
@@ -79,7 +80,7 @@ class Run:
         faulty = self.summary.get("faulty", {}).get(row.question_id, ())
         passed = row.passed or {}
         gained = sum(passed.get(name, False) for name in faulty)
-        return row.passed_count - gained, row.parts - len(faulty)
+        return row.passed_count - gained, row.criteria - len(faulty)
 
     def trajectory(self, row: Row) -> dict[str, Any]:
         """Everything that led to a row."""
@@ -127,12 +128,13 @@ def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[R
         if not (folder / "summary.json").exists():
             raise UsageError(f"{folder}: is not a run folder (no summary.json in it)")
         summary = read_json(folder / "summary.json")
+        _rename(summary)
         if any("unit" not in metric for metric in summary.get("metrics", [{}])):
             raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
     values = values or [({},)] * len(folders)
-    parts = ("system", "retrieval", "model", "benchmark", "level")
-    told_apart = [part for part in parts if len({s.get(part) for s in summaries}) > 1]
+    fields = ("system", "retrieval", "model", "benchmark", "level")
+    told_apart = [part for part in fields if len({s.get(part) for s in summaries}) > 1]
     labels = [
         " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
         for summary in summaries
@@ -151,6 +153,14 @@ def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[R
         Run(folder, summary, tuple(_selected(folder, summary)), label, chosen)
         for folder, summary, label, chosen in found
     ]
+
+
+def _rename(summary: dict[str, Any]) -> None:
+    """Give the fields of an earlier run the names that they have now."""
+    for metric in summary.get("metrics", ()):
+        for key in ("name", "out_of"):
+            if metric.get(key) == "parts":
+                metric[key] = CRITERIA
 
 
 def _selected(folder: Path, summary: dict[str, Any]) -> list[Row]:

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, Field
 
+from experiments.files import read_json
 from experiments.report.tables import money, number
-from experiments.run.store import figures_path, read_json, trajectory_path
+from experiments.run.store import figures_path, trajectory_path
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from experiments.record import Row
 from experiments.report.runs import Run, load_runs, tally
-from experiments.run.rows import Row
 from experiments.scorers.base import (
     ALL_CORRECT,
+    CRITERIA,
     FIRST_WRONG,
-    PARTS,
     Metric,
     amount,
     measuring,
@@ -130,7 +130,7 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
         "model calls": lambda run: number(run.summary["calls"]),
         "tokens": _tokens,
         "cost": lambda run: money(run.summary["cost_usd"]),
-        "cost per right part": _each,
+        "cost per right criterion": _each,
         "judge": _judge,
         "seconds": lambda run: f"{run.summary['seconds']:.0f}",
         FIRST_WRONG: _broken,
@@ -144,8 +144,8 @@ def _columns(runs: Sequence[Run]) -> dict[str, Callable[[Run], str]]:
 def leaderboard(runs: Sequence[Run]) -> Table:
     """Headings, and one line per run; metrics with 95 % intervals over clusters.
 
-    "Without faulty" leaves out parts that have an erratum. Columns that say nothing about any run
-    are left out.
+    "Without faulty" leaves out criteria that have an erratum. Columns without any value are left
+    out.
     """
     columns = _columns(runs)
     return filled(
@@ -211,7 +211,7 @@ def _link(row: Row) -> tuple[float, str]:
 
 
 def _each(run: Run) -> str:
-    """Dollars for each part that is right; a dash where nothing was spent or is right."""
+    """Dollars for each criterion that is met; a dash where nothing was spent or is right."""
     right, cost = sum(row.passed_count for row in run.scored), run.summary["cost_usd"]
     return money(cost / right) if right and cost else "-"
 
@@ -421,7 +421,7 @@ def comma_separated(runs: Sequence[Run]) -> str:
     values = [
         metric.name
         for metric in metrics_of(runs)
-        if metric.name not in (PARTS, ALL_CORRECT) and " - " not in metric.name
+        if metric.name not in (CRITERIA, ALL_CORRECT) and " - " not in metric.name
     ]
     return csv_text(_answer(run, row, values) for run in runs for row in run.rows)
 
@@ -444,7 +444,7 @@ def _answer(run: Run, row: Row, values: Sequence[str]) -> dict[str, object]:
     summary, (sound_passed, sound) = run.summary, run.sound(row)
     verdict = {name: row.values.get(name) for name in values} | {
         "all_correct": row.all_correct,
-        "parts_passed": row.passed_count,
+        "criteria_passed": row.passed_count,
     }
     return {
         "run": run.folder.name,
@@ -456,7 +456,7 @@ def _answer(run: Run, row: Row, values: Sequence[str]) -> dict[str, object]:
         "seed": row.seed,
         "outcome": row.outcome,
         **{name: value if row.scored else None for name, value in verdict.items()},
-        "parts": row.parts,
+        "criteria": row.criteria,
         "sound_passed": sound_passed if row.scored else None,
         "sound": sound,
         "model_calls": row.calls,

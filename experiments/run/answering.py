@@ -18,13 +18,12 @@ from agents.episode import without_data
 from agents.models import ModelClient, ModelError
 from agents.models.recordings import counted
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
-from experiments.baselines import Baseline
 from experiments.benchmarks import Benchmark
+from experiments.record import Row
 from experiments.run.config import RunConfig
-from experiments.run.rows import Row
 from experiments.run.store import image_name
 from experiments.samples import Sample
-from experiments.scorers.base import Score, Tools
+from experiments.scorers.base import Score, ScoringContext
 from experiments.scorers.judge import Judge, Verdict
 from sandbox.base import SandboxError
 
@@ -114,8 +113,8 @@ class Answerer:
         and tried again on resume.
         """
         agent = self.runtimes[job.sample.environment].agent
-        if isinstance(agent, Baseline):
-            agent = agent.knowing(job.sample)
+        if agent.needs_reference:
+            agent = agent.knowing(job.sample.reference)
         try:
             trajectory = await agent.solve(job.sample.question, seed=job.seed)
         except Exception as error:  # noqa: BLE001 -- see above
@@ -145,9 +144,13 @@ class Answerer:
         if trajectory.stop_reason == "budget":
             return Score("not_finished", error=trajectory.error)
         runtime = self.runtimes[job.sample.environment]
-        tools = Tools(runtime.sandbox, runtime.verifier, runtime.timeout, judge)
+        context = ScoringContext(
+            runtime.sandbox, runtime.verifier, runtime.timeout, judge
+        )
         try:
-            return await self.plan.benchmark.scorer.score(job.sample, trajectory, tools)
+            return await self.plan.benchmark.scorer.score(
+                job.sample, trajectory, context
+            )
         except (SandboxError, ModelError) as error:
             return Score("infra", error=str(error))
         except Exception as error:  # noqa: BLE001 -- a fault of the scorer costs no other answers
@@ -163,12 +166,14 @@ def record(
 ) -> Answered:
     """What is kept of an answer."""
     spent, steps = judge.usage if judge else Usage(), trajectory.steps
-    parts = len(plan.benchmark.scorer.parts(job.sample))
+    criteria = len(plan.benchmark.scorer.criteria(job.sample))
     sample, verdicts = job.sample, judge.verdicts if judge else ()
     if sample.private:
         (sample, trajectory, score), verdicts = redact(sample, trajectory, score), ()
     counted = replace(trajectory, steps=steps)
-    row = make_row(plan.config_hash, sample, counted, score, parts=parts, judge=spent)
+    row = make_row(
+        plan.config_hash, sample, counted, score, criteria=criteria, judge=spent
+    )
     whole = make_trajectory(sample, trajectory, score, verdicts)
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
     text = json.dumps(whole, indent=1, default=repr) + "\n"
@@ -250,10 +255,10 @@ def make_row(
     trajectory: Trajectory,
     score: Score,
     *,
-    parts: int,
+    criteria: int,
     judge: Usage = Usage(),  # noqa: B008 -- frozen
 ) -> Row:
-    """One line of ``results.jsonl``; ``parts`` is how many verdicts an answer has."""
+    """One line of ``results.jsonl``; ``criteria`` is how many verdicts an answer has."""
     usage, execution = trajectory.usage, score.execution
     drafts = [step for step in trajectory.steps if step.kind == "execute"]
     ran = sum(
@@ -271,7 +276,7 @@ def make_row(
         question_id=sample.question.id,
         labels=dict(sample.labels),
         cluster=sample.cluster,
-        parts=parts,
+        criteria=criteria,
         outcome=score.outcome,
         values=dict(score.values),
         passed=None if score.passed is None else dict(score.passed),

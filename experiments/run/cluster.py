@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from experiments.record import Row
 from experiments.run.answering import (
     Answered,
     Job,
@@ -29,7 +30,6 @@ from experiments.run.answering import (
     record,
 )
 from experiments.run.config import LauncherConfig, RunConfig
-from experiments.run.rows import Row
 from experiments.run.store import Store
 from experiments.scorers.base import Score
 from matsmith.core.errors import UsageError

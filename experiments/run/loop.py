@@ -14,12 +14,13 @@ from statistics import fmean
 
 from rich.console import Console
 
-from agents.answer_formats import CODE
 from agents.base import Image, Usage
 from agents.budget import Meter
 from agents.config import load_system
 from agents.models import find_price
 from agents.models.recordings import SHIPPED, read_exchanges
+from experiments.files import write_json
+from experiments.record import Row
 from experiments.run.answering import Answered, Job, Plan
 from experiments.run.cluster import (
     Executor,
@@ -29,7 +30,6 @@ from experiments.run.cluster import (
     open_launcher,
 )
 from experiments.run.config import RunConfig
-from experiments.run.rows import Row
 from experiments.run.setup import (
     build_benchmark,
     check_answers,
@@ -38,7 +38,7 @@ from experiments.run.setup import (
     scorer_digest,
     select,
 )
-from experiments.run.store import Store, run_folder, write_json
+from experiments.run.store import Store, run_folder
 from experiments.run.summary import samples_digest, summarise
 from experiments.scorers.base import amount, measure
 from matsmith.core.errors import UsageError
@@ -137,7 +137,7 @@ async def execute(
                 f"Environment {env}: {line}", highlight=False
             ),
             meter,
-            warm=any(sample.question.answer == CODE for sample in samples),
+            warm=any(sample.question.wants_code for sample in samples),
         )
         bar = counting(
             config.system.name, total, done=total - len(jobs), console=console

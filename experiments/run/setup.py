@@ -13,12 +13,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 from json import JSONDecodeError
 
-from agents.answer_formats import CODE
-from agents.base import Image
+from agents.base import Agent, Image
 from agents.config import load_system
 from agents.models.recordings import Recordings
 from agents.runtime import check_price
-from experiments.baselines import Baseline
 from experiments.benchmarks import Benchmark
 from experiments.run.config import RunConfig
 from experiments.samples import Sample
@@ -97,35 +95,35 @@ def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
             near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
             hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
             raise UsageError(f"ids={wanted}: no such question of {len(known)}{hint}")
-    chosen = [
-        sample
-        for sample in samples
-        if not config.ids or sample.question.id in config.ids
-    ]
     system = load_system(config)
-    faced = [
-        system.facing(sample) if issubclass(system, Baseline) else _seen(sample, config)
-        for sample in chosen
-    ]
-    able = [
-        place for place, sample in enumerate(faced, 1) if sample.unavailable is None
-    ]
-    enough = config.limit is not None and config.limit < len(able)
-    return faced[: able[config.limit - 1]] if enough and config.limit else faced
+    selected = []
+    answerable = 0
+    for sample in samples:
+        if config.ids and sample.question.id not in config.ids:
+            continue
+        if answerable == config.limit:
+            break
+        reason = sample.unavailable or _unanswerable(sample, system, config)
+        selected.append(replace(sample, unavailable=reason))
+        answerable += reason is None
+    return selected
 
 
-def _seen(sample: Sample, config: RunConfig) -> Sample:
+def _unanswerable(sample: Sample, system: type[Agent], config: RunConfig) -> str | None:
+    """Why a system cannot answer a sample; ``None`` where it can."""
+    if system.needs_reference and sample.reference is None:
+        return f"system={config.system.name}: the benchmark has no reference"
     pictured = any(isinstance(part, Image) for part in sample.question.attachments)
-    if config.model.images or not pictured or sample.unavailable is not None:
-        return sample
-    return replace(sample, unavailable="model.images=false: the question has a picture")
+    if pictured and not config.model.images and system.llm is not False:
+        return "model.images=false: the question has a picture"
+    return None
 
 
 def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
     """Refuse an architecture that writes and runs code where another answer is wanted."""
     system = load_system(config)
     other = next(
-        (t.question.answer for t in samples if t.question.answer != CODE), None
+        (t.question.answer for t in samples if not t.question.wants_code), None
     )
     if other is not None and system.writes_code:
         raise UsageError(
@@ -134,7 +132,7 @@ def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
             "use system=single or system=rag"
         )
     if not system.reads_files and any(
-        sample.question.mounts and sample.question.answer != CODE for sample in samples
+        sample.question.mounts and not sample.question.wants_code for sample in samples
     ):
         raise UsageError(
             f"system={config.system.name}: sees no files, but the questions of benchmark="

@@ -8,12 +8,8 @@ pictures of the answers that have any; they may show what is expected.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,8 +20,9 @@ from filelock import FileLock, Timeout
 
 from agents.base import Image, Usage
 from agents.budget import Budget
+from experiments.files import read_json, write_bytes, write_json, write_text
+from experiments.record import Row, read_rows
 from experiments.run.config import UNHASHED, RunConfig
-from experiments.run.rows import Row, read_rows
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines
 
@@ -219,45 +216,6 @@ def trajectory_path(folder: Path, question_id: str, seed: int) -> Path:
 def figures_path(folder: Path, question_id: str, seed: int) -> Path:
     """Where the figures of one answer lie, if it has any."""
     return folder / "figures" / f"{quote(question_id, safe='')}-{seed}.json"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
-    try:
-        loaded = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from error
-    if not isinstance(loaded, dict):
-        raise UsageError(f"{path}: is not a JSON object")
-    return loaded
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a file that is either the old one or the new one, never half of it."""
-    write_text(path, json.dumps(value, indent=1, default=repr) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a whole text file atomically; what UTF-8 cannot hold is replaced."""
-    write_bytes(path, text.encode("utf-8", "replace"))
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a whole file atomically."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

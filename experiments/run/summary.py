@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import Image
+from experiments.record import Row
 from experiments.run.config import RunConfig
-from experiments.run.rows import Row
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, measuring
 

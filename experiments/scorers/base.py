@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agents.base import Trajectory
-from experiments.run.rows import Row
+from experiments.record import Row
 from experiments.samples import Sample
 from experiments.scorers.judge import Judge
 from matsmith.core.configuration import data_of
@@ -23,15 +23,15 @@ class Metric:
     Attributes
     ----------
     name
-        Of the value in `Score.values`; ``parts`` counts the parts that passed instead, and
-        ``all_correct`` the answers with every part right. ``a - b``: by how much ``a`` is above
+        Of the value in `Score.values`; ``criteria`` counts the criteria that passed instead, and
+        ``all_correct`` the answers that meet every criterion. ``a - b``: by how much ``a`` is above
         ``b``, as a share of what is possible.
     title
         Heading of its column.
     about
         What it means, in one sentence for the report.
     out_of
-        What the value is out of: another value, ``parts``, or one.
+        What the value is out of: another value, ``criteria``, or one.
     macro
         A label: the metric is the mean over its groups, each as a ratio of sums; two labels with a
         comma between: the mean over the first one's groups of such means.
@@ -55,8 +55,8 @@ def read_metrics(module: str) -> Mapping[str, tuple[Metric, ...]]:
     }
 
 
-#: Share of the parts (properties, slots, ...) that are right.
-PARTS: Literal["parts"] = "parts"
+#: Share of the criteria (properties, slots, ...) that are met.
+CRITERIA: Literal["criteria"] = "criteria"
 #: Artefact of scorers that follow the calls of an answer: ``2 of 4`` when calls two deep are the
 #: first of which one is missing or gave a wrong value, ``none`` when all are right.
 FIRST_WRONG = "first wrong link"
@@ -72,9 +72,13 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
         return 0.0, 0.0
     name, _, baseline = metric.name.partition(" - ")
     value, base = _value(row, name), _value(row, baseline) if baseline else 0.0
-    out_of = metric.out_of or (PARTS if name == PARTS else "")
+    out_of = metric.out_of or (CRITERIA if name == CRITERIA else "")
     total = (
-        float(row.parts) if out_of == PARTS else _value(row, out_of) if out_of else 1.0
+        float(row.criteria)
+        if out_of == CRITERIA
+        else _value(row, out_of)
+        if out_of
+        else 1.0
     )
     if value is None or base is None or total is None:
         return 0.0, 0.0
@@ -82,7 +86,7 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
 
 
 def _value(row: Row, name: str) -> float | None:
-    if name == PARTS:
+    if name == CRITERIA:
         return float(row.passed_count)
     return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
 
@@ -125,7 +129,7 @@ class Score:
     Attributes
     ----------
     outcome, values, passed, reasons
-        See `experiments.run.rows.Row`.
+        See `experiments.record.Row`.
     artefacts
         Short texts that a report shows or counts (which letter was given).
     figures
@@ -147,7 +151,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Tools:
+class ScoringContext:
     """What a scorer may use.
 
     ``sandbox`` runs the code of models for at most ``timeout`` seconds of processor time;
@@ -193,12 +197,12 @@ class Scorer(Protocol):
         """Whether it needs the sandboxes of a question's environment."""
         return True
 
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- mostly the same for all
+    def criteria(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- mostly the same for all
         """Names of what is judged apart in an answer to ``sample``."""
         return ("answer",)
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """Judge an answer that exists.
 

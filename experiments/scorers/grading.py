@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.answer_formats import CODE
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score, Scorer, Tools
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext
 from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
 from sandbox.base import Execution, Outcome, SandboxError
 from sandbox.inside.tagged import UnencodableError
@@ -31,7 +30,7 @@ TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Found:
+class ExtractedAnswer:
     """The value that an answer gives, or the reason why there is none.
 
     JSON-able from a reply, any value that the sandbox hands back where the answer is code.
@@ -49,19 +48,21 @@ class Found:
         return "no_answer" if self.value is None else "ok"
 
 
-async def find_value(sample: Sample, trajectory: Trajectory, tools: Tools) -> Found:
+async def extract_answer(
+    sample: Sample, trajectory: Trajectory, context: ScoringContext
+) -> ExtractedAnswer:
     """Read the value of an answer: from its reply, or from the dict that its code returns."""
-    if sample.question.answer != CODE:
+    if not sample.question.wants_code:
         reason = _silent(trajectory) if trajectory.value is None else None
-        return Found(trajectory.value, reason)
+        return ExtractedAnswer(trajectory.value, reason)
     if trajectory.code is None or trajectory.entry is None:
-        return Found(None, _silent(trajectory))
-    execution = await tools.run(sample, trajectory.code, trajectory.entry)
+        return ExtractedAnswer(None, _silent(trajectory))
+    execution = await context.run(sample, trajectory.code, trajectory.entry)
     fault = not_runnable(execution)
     value = execution.result.get("answer") if fault is None else None
     if fault is None and value is None:
         fault = "the returned dict has nothing under 'answer'"
-    return Found(value, fault, execution)
+    return ExtractedAnswer(value, fault, execution)
 
 
 def _silent(trajectory: Trajectory) -> str | None:
@@ -71,17 +72,21 @@ def _silent(trajectory: Trajectory) -> str | None:
 
 
 async def grade(
-    tools: Tools, grader: str, rule: str, *arguments: Any, timeout: float = TIMEOUT
+    context: ScoringContext,
+    grader: str,
+    rule: str,
+    *arguments: Any,
+    timeout: float = TIMEOUT,
 ) -> Any:
     """Call a function of a grader in the sandbox for verification; see `sandbox.base.Sandbox.call`.
 
     ``None`` when the answer took it past a limit (of ``timeout`` seconds of processor time); a
     `SandboxError` where there is no sandbox, or the grader itself failed.
     """
-    if tools.verifier is None:
+    if context.verifier is None:
         raise SandboxError("answers are verified in a sandbox, but there is none")
     try:
-        verdict = await tools.verifier.call(grader, rule, arguments, timeout=timeout)
+        verdict = await context.verifier.call(grader, rule, arguments, timeout=timeout)
     except UnencodableError:
         return None
     if verdict.outcome in ANSWERS_FAULT:
@@ -136,7 +141,7 @@ class FunctionScorer(Scorer):
         self,
         sample: Sample,
         trajectory: Trajectory,
-        tools: Tools,  # noqa: ARG002 -- of the protocol
+        context: ScoringContext,  # noqa: ARG002 -- of the protocol
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         if trajectory.value is None:
@@ -172,7 +177,7 @@ class ChoiceScorer(Scorer):
     )
     executes: bool = False
 
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+    def criteria(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""
         return ("letter",)
 
@@ -180,7 +185,7 @@ class ChoiceScorer(Scorer):
         self,
         sample: Sample,
         trajectory: Trajectory,
-        tools: Tools,  # noqa: ARG002 -- of the protocol
+        context: ScoringContext,  # noqa: ARG002 -- of the protocol
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         right = trajectory.value == sample.target

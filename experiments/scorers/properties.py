@@ -15,7 +15,14 @@ from pydantic import StrictBool, StrictStr, TypeAdapter, ValidationError
 from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Property, Sample
-from experiments.scorers.base import ALL_CORRECT, PARTS, Metric, Score, Scorer, Tools
+from experiments.scorers.base import (
+    ALL_CORRECT,
+    CRITERIA,
+    Metric,
+    Score,
+    Scorer,
+    ScoringContext,
+)
 from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
 from sandbox.inside import compare
 
@@ -44,19 +51,19 @@ class PropertyScorer(Scorer):
     """Executes the final code afresh, and compares every property with its expected value."""
 
     metrics: Sequence[Metric] = (
-        Metric(PARTS, "properties", "values that passed their verification"),
+        Metric(CRITERIA, "properties", "values that passed their verification"),
         Metric(
             "runnable", "runnable", "the final code ran and returned a non-empty dict"
         ),
         Metric(ALL_CORRECT, "all correct", "questions with every property right"),
     )
 
-    def parts(self, sample: Sample) -> Sequence[str]:
+    def criteria(self, sample: Sample) -> Sequence[str]:
         """Names of the properties."""
         return [prop.name for prop in sample.properties]
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """Run the code, and verify what it returned somewhere else."""
         if trajectory.code is None or trajectory.entry is None:
@@ -64,17 +71,17 @@ class PropertyScorer(Scorer):
                 trajectory.fault or "", "the reply contains no readable code"
             )
             return self._failed(sample, "no_code", reason)
-        if tools.verifier is None:
+        if context.verifier is None:
             raise SandboxError(
                 "properties are verified in a sandbox, but there is no sandbox"
             )
-        execution = await tools.run(sample, trajectory.code, trajectory.entry)
+        execution = await context.run(sample, trajectory.code, trajectory.entry)
         fault = not_runnable(execution)
         if fault is not None or execution.payload is None:
             return self._failed(
                 sample, str(execution.outcome), fault or "no result", execution
             )
-        each, values = await self.verify(tools.verifier, sample, execution.payload)
+        each, values = await self.verify(context.verifier, sample, execution.payload)
         return Score(
             outcome=str(execution.outcome),
             values={"runnable": 1.0, **values},
@@ -105,7 +112,7 @@ class PropertyScorer(Scorer):
         reason: str,
         execution: Execution | None = None,
     ) -> Score:
-        names = self.parts(sample)
+        names = self.criteria(sample)
         return Score(
             outcome=outcome,
             values=self.nothing(sample),

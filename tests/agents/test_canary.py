@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
+from experiments.record import read_rows
 from experiments.run.config import validate
 from experiments.run.loop import execute
-from experiments.run.rows import read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox.factory import available

@@ -6,8 +6,8 @@ from itertools import cycle
 import pytest
 
 from agents.models import ContextError, Message, ModelError, build_model
-from experiments.run.__main__ import main
-from experiments.run.rows import read_rows
+from experiments.command import main
+from experiments.record import read_rows
 from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, status
 from tests.experiments.test_kinds_of_answers import command

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from experiments.run.__main__ import help_text
+from experiments.command import help_text
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "running.md"
 

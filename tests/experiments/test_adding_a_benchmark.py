@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.record import read_rows
 from experiments.regrade import main as regrade
 from experiments.run.config import read_run
-from experiments.run.rows import read_rows
 from experiments.run.setup import build_benchmark, load_samples
 from experiments.scorers.properties import verify_here
 from matsmith.core.configuration import Conf
@@ -80,7 +80,7 @@ def test_a_benchmark_of_code_with_a_name(guide):
     benchmark = build_benchmark(configuration)
     (task,) = load_samples(benchmark, configuration)
     assert (benchmark.name, benchmark.level) == ("mine", "hard")
-    assert benchmark.scorer.parts(task) == ["volume"]
+    assert benchmark.scorer.criteria(task) == ["volume"]
     assert verify_here(task.properties, dumps({"volume": 64.01}))["volume"] == (
         True,
         "",

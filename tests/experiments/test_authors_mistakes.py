@@ -9,9 +9,9 @@ import pytest
 
 from experiments.benchmarks.own import Task, json_samples
 from experiments.benchmarks.question_format import QuestionError, data_files
+from experiments.command import main
 from experiments.regrade import main as regrade
 from experiments.report import tables
-from experiments.run.__main__ import main
 from experiments.run.config import read_run
 from experiments.run.setup import load_samples, scorer_digest
 from experiments.scorers.grading import ChoiceScorer, accuracy

@@ -21,9 +21,9 @@ from agents.base import Document, Image, Question
 from experiments.baselines import written
 from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.benchmarks.own import Task
+from experiments.files import read_json
+from experiments.record import read_rows
 from experiments.run.loop import execute
-from experiments.run.rows import read_rows
-from experiments.run.store import read_json
 from experiments.samples import Sample
 from experiments.scorers.grading import ChoiceScorer
 

@@ -14,11 +14,11 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from experiments.run.__main__ import main
+from experiments.command import main
+from experiments.record import read_rows
 from experiments.run.cluster import DaskLauncher
 from experiments.run.config import LauncherConfig
 from experiments.run.loop import execute_all
-from experiments.run.rows import read_rows
 from experiments.run.summary import WALL_CLOCK
 from matsmith.core.errors import UsageError
 

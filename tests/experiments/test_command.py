@@ -6,7 +6,7 @@ from operator import attrgetter
 import pytest
 import yaml
 
-from experiments.run.__main__ import main
+from experiments.command import main
 from experiments.run.config import read_runs
 from matsmith.core.configuration import Conf, split
 

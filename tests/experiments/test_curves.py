@@ -8,9 +8,9 @@ from agents.answer_formats import Number
 from agents.base import Question
 from agents.episode import Context
 from experiments.benchmarks.own import Task
+from experiments.command import main
+from experiments.record import read_rows
 from experiments.report.plots import drawn
-from experiments.run.__main__ import main
-from experiments.run.rows import read_rows
 from experiments.samples import Sample
 from experiments.scorers.base import FIRST_WRONG
 from experiments.scorers.grading import FunctionScorer

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.command import main as run
 from experiments.export.command import main as export
 from experiments.export.task import grade, inspect_task
-from experiments.run.__main__ import main as run
+from experiments.files import read_json
+from experiments.record import read_rows
 from experiments.run.config import read_run
-from experiments.run.rows import read_rows
 from experiments.run.setup import build_benchmark, load_samples
-from experiments.run.store import read_json
 
 DATA = Path(__file__).parents[1] / "data"
 STONES = ["benchmark=quarry:stones", "model=none", "retrieval=none"]
@@ -103,7 +103,7 @@ def test_inspect_reads_the_log(recorded):
     for sample in found.samples:
         row = rows[sample.id]
         assert sample.output.usage.input_tokens == row.prompt_tokens
-        assert sample.scores["parts"].as_float() == row.passed_count / row.parts
+        assert sample.scores["criteria"].as_float() == row.passed_count / row.criteria
         asked = [
             getattr(message, "tool_calls", None) or () for message in sample.messages
         ]
@@ -131,7 +131,7 @@ def test_harbor_reads_the_trajectories(recorded):
             sum(s.metrics.prompt_tokens for s in found.steps if s.metrics)
             == row.prompt_tokens
         )
-        assert totals.extra["scores"]["parts"] == row.passed_count / row.parts
+        assert totals.extra["scores"]["parts"] == row.passed_count / row.criteria
 
 
 @pytest.mark.long

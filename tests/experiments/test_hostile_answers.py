@@ -13,10 +13,10 @@ from agents.base import Agent, Question, Trajectory
 from agents.episode import Context
 from agents.systems.reflect import Resample
 from experiments.benchmarks.own import Task
+from experiments.record import Row, read_rows
 from experiments.report import show
 from experiments.report.page import write_report
 from experiments.run.loop import execute
-from experiments.run.rows import Row, read_rows
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox.inside.tagged import dumps

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 import yaml
 
-from experiments.run.__main__ import main as run
+from experiments.command import main as run
 from experiments.run.loop import Work
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -61,7 +61,7 @@ LOADED = """
 import sys
 from agents.config import load_system
 from experiments.run import loop
-from experiments.run.__main__ import read_runs
+from experiments.command import read_runs
 from experiments.run.setup import build_benchmark
 ((_, config),) = read_runs(["system=rag", "benchmark=live"])
 load_system(config), build_benchmark(config)

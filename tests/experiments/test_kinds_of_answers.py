@@ -11,7 +11,7 @@ import pytest
 from agents.answer_formats import Json, Number, Text
 from agents.base import Image, Question
 from experiments.benchmarks.own import Task
-from experiments.run.__main__ import main
+from experiments.command import main
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score
 from tests.endpoint import Endpoint, text

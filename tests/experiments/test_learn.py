@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agents.assistant.config import read_config
+from experiments.command import main as run
 from experiments.learn import _compiled, _what, library, main
-from experiments.run.__main__ import main as run
-from experiments.run.rows import read_rows
+from experiments.record import read_rows
 from matsmith.core.errors import UsageError
 from sandbox import libraries
 

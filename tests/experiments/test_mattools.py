@@ -263,7 +263,7 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
         "test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict"
     )
     passed = {prop.name: bool(prop.erratum) for prop in task.properties}
-    row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), parts=2)
+    row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), criteria=2)
 
     def summary(task, *rows):
         return summarise(

@@ -16,7 +16,7 @@ from experiments.benchmarks.mattools.qa import (
     read_questions,
 )
 from experiments.benchmarks.release import ReleaseError
-from experiments.run.__main__ import main
+from experiments.command import main
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import metrics, openai, summary
 

@@ -10,7 +10,7 @@ import yaml
 from agents.answer_formats import Reading
 from experiments.benchmarks.novelapi.benchmark import Completion, novelapi
 from experiments.benchmarks.release import ReleaseError
-from experiments.run.__main__ import main
+from experiments.command import main
 from tests.endpoint import Endpoint, text
 
 DATA = yaml.safe_load(

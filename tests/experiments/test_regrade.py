@@ -6,10 +6,10 @@ import pytest
 
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark
 from experiments.benchmarks.atomworld.crystal import Crystal
+from experiments.command import main as run
+from experiments.files import read_json
+from experiments.record import read_rows
 from experiments.regrade import main
-from experiments.run.__main__ import main as run
-from experiments.run.rows import read_rows
-from experiments.run.store import read_json
 
 ATOMS = ["benchmark=atomworld", "benchmark.items=1", "benchmark.actions=[move,swap]"]
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from agents.base import Trajectory, Usage
-from experiments.benchmarks.mattools import replay as command
+from experiments import replay as command
 from experiments.benchmarks.mattools.benchmark import MatToolsBenchmark, MatToolsError
 from experiments.benchmarks.mattools.published import VERDICT, PrintedScorer
-from experiments.benchmarks.mattools.replay import (
+from experiments.replay import (
     RunKey,
     key_of_folder,
     published,
@@ -20,7 +20,7 @@ from experiments.benchmarks.mattools.replay import (
     read_recorded,
 )
 from experiments.run.config import read_run
-from experiments.scorers.base import Tools
+from experiments.scorers.base import ScoringContext
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, recording
@@ -251,7 +251,7 @@ async def test_every_kind_of_function_and_of_unit_test(bench_parts):
     wrong = []
     config = SandboxConfig(env="mattools-2024", workers=1)
     async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
-        tools = Tools(sandbox, verifier, 8.0)
+        tools = ScoringContext(sandbox, verifier, 8.0)
         for code, entry, expected in cases:
             *got, _, said = await graded(sample, tools, code, entry)
             if got != expected:

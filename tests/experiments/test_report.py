@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 
 from agents.drawing import structure_svg
+from experiments.files import read_json, write_json
 from experiments.report import command as report_command
 from experiments.report.groups import count_failures, over_budget
 from experiments.report.page import Texts, write_report
@@ -31,13 +32,7 @@ from experiments.report.tables import (
     print_table,
     spreadsheet,
 )
-from experiments.run.store import (
-    Store,
-    figures_path,
-    read_json,
-    trajectory_path,
-    write_json,
-)
+from experiments.run.store import Store, figures_path, trajectory_path
 from experiments.run.summary import summarise
 from experiments.scorers.properties import PropertyScorer
 from matsmith.core.errors import UsageError
@@ -416,7 +411,9 @@ def test_the_commands(two_runs, tmp_path, capsys):
     lines = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
     assert len(lines) == 8
     unknown = next(line for line in lines if line["outcome"] == "infra")
-    assert unknown["runnable"] == unknown["parts_passed"] == unknown["cost_usd"] == ""
+    assert (
+        unknown["runnable"] == unknown["criteria_passed"] == unknown["cost_usd"] == ""
+    )
     table = files["md"].read_text().splitlines()
     assert table[0].startswith("| system |")
     assert len([line for line in table if "| none |" in line]) == 2
@@ -453,7 +450,7 @@ def test_scores_are_broken_down_by_what_questions_are_labelled_with(make_run, tm
     assert "<h2>By action</h2>" not in text  # there is only one
     assert (
         "AtomCountMismatch"
-        in text.partition("Why parts failed")[2].partition("Questions")[0]
+        in text.partition("Failure reasons")[2].partition("Questions")[0]
     )
     table = text.partition("<h2>By atoms</h2>")[2].partition("<h2>")[0]
     places = [

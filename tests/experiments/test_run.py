@@ -14,11 +14,12 @@ import pytest
 from rich.console import Console
 
 from agents.base import Question
+from experiments.files import read_json
+from experiments.record import read_rows
 from experiments.run.config import read_run, validate
 from experiments.run.loop import execute
-from experiments.run.rows import read_rows
 from experiments.run.setup import build_benchmark, load_samples
-from experiments.run.store import read_json, run_folder
+from experiments.run.store import run_folder
 from experiments.run.summary import WALL_CLOCK, samples_digest
 from experiments.samples import Sample
 
@@ -47,7 +48,7 @@ async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(
     metrics = {
         entry["name"]: (entry["sum"], entry["total"]) for entry in summary["metrics"]
     }
-    assert metrics == {"parts": (4, 9), "runnable": (3, 6), "all_correct": (2, 6)}
+    assert metrics == {"criteria": (4, 9), "runnable": (3, 6), "all_correct": (2, 6)}
     known = {
         "questions": 6,
         "answers": 6,

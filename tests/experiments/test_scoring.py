@@ -13,7 +13,14 @@ from experiments.run.answering import (
     make_trajectory,
 )
 from experiments.samples import Property, Sample
-from experiments.scorers.base import PARTS, Metric, Score, Tools, measure, measuring
+from experiments.scorers.base import (
+    CRITERIA,
+    Metric,
+    Score,
+    ScoringContext,
+    measure,
+    measuring,
+)
 from experiments.scorers.properties import PropertyScorer, not_runnable
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
@@ -89,7 +96,7 @@ async def test_the_authors_rule_stands_beside_ours():
         async def score(values):
             given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
             return await MatToolsScorer().score(
-                wanted, given, Tools(one, two, timeout=5)
+                wanted, given, ScoringContext(one, two, timeout=5)
             )
 
         whole = await score({"a": 1, "b": 2})
@@ -103,7 +110,7 @@ async def test_the_authors_rule_stands_beside_ours():
         half = await score({"a": 1, "b": 3})
         assert (half.passed, half.values["published"]) == ({"a": True, "b": False}, 1)
         assert (await score(None)).values == {"runnable": 0.0, "published": 0}
-    row = make_row("h", wanted, answer(""), raised, parts=2)
+    row = make_row("h", wanted, answer(""), raised, criteria=2)
     assert measure(row, AUTHORS_RULE) == (0, 2)
     assert make_trajectory(wanted, answer(""), raised)["execution"]["cpu_seconds"] >= 0
 
@@ -115,7 +122,7 @@ async def test_answers_in_real_sandboxes():
         sandbox, verifier = Recorded(one), Recorded(two)
 
         async def score(wanted, code):
-            tools = Tools(sandbox, verifier, timeout=5)
+            tools = ScoringContext(sandbox, verifier, timeout=5)
             return await PropertyScorer().score(wanted, answer(f"{code}\n"), tools)
 
         right = await score(task(SECRET), f"def f():\n    return {{'x': {SECRET!r}}}")
@@ -156,7 +163,7 @@ async def test_answers_in_real_sandboxes():
 async def test_a_broken_sandbox_is_not_a_verdict():
     with pytest.raises(SandboxError, match="no engine"):
         await PropertyScorer().score(
-            task(1), answer("def f(): ..."), Tools(Failing(), Failing())
+            task(1), answer("def f(): ..."), ScoringContext(Failing(), Failing())
         )
 
 
@@ -197,12 +204,12 @@ def weighed_rows():
             f"a{n}",
             labels={"area": "large"},
             values={"right": 1.0, "asked": 10.0},
-            parts=10,
+            criteria=10,
         )
         for n in range(9)
     ]
     small = store_row(
-        "b", labels={"area": "small"}, values={"right": 1.0, "asked": 1.0}, parts=1
+        "b", labels={"area": "small"}, values={"right": 1.0, "asked": 1.0}, criteria=1
     )
     return [*large, small]
 
@@ -214,14 +221,14 @@ def test_a_macro_mean_is_the_mean_over_groups(tmp_path):
     assert sum(gained for gained, _ in measured) == pytest.approx(0.1 + 1)
     run = Run(tmp_path, {"seeds": [0]}, tuple(found), "x")
     assert run.interval(MACRO).estimate == pytest.approx(0.55)
-    parts = Metric(PARTS, "micro", "all slots alike")
+    parts = Metric(CRITERIA, "micro", "all slots alike")
     assert list(map(measuring(found, parts), found)) == [
         measure(row, parts) for row in found
     ]
 
 
 def test_what_it_is_out_of_can_differ_by_answer_and_be_unknown():
-    row = store_row("a", values={"right": 1.0, "asked": 100.0}, parts=1)
+    row = store_row("a", values={"right": 1.0, "asked": 100.0}, criteria=1)
     assert measure(row, MACRO) == (1.0, 100.0)
     assert measure(store_row("a", values={"right": 1.0, "asked": None}), MACRO) == (
         0.0,

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from agents.models.recordings import SHIPPED
-from experiments.run.__main__ import main
+from experiments.command import main
 
 KNOWN = yaml.safe_load(
     (Path(__file__).parents[1] / "data" / "of_runs" / "recorded.yaml").read_text()
@@ -20,7 +20,7 @@ def right(folder):
         json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()
     ]
     return sum(sum(row["passed"].values()) for row in rows), sum(
-        row["parts"] for row in rows
+        row["criteria"] for row in rows
     )
 
 

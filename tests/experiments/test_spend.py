@@ -10,11 +10,11 @@ from agents.base import Step, StopReason
 from agents.episode import Episode, System
 from agents.models import Message
 from agents.models.recordings import SHIPPED, read_exchanges
-from experiments.run.__main__ import main
+from experiments.command import main
+from experiments.files import read_json
+from experiments.record import read_rows
 from experiments.run.config import read_run
 from experiments.run.loop import from_recordings
-from experiments.run.rows import read_rows
-from experiments.run.store import read_json
 from experiments.scorers.properties import PropertyScorer
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, KeepAlive, text

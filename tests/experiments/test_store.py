@@ -5,8 +5,9 @@ import json
 import pytest
 
 from agents.budget import Budget
-from experiments.run.rows import Row, read_rows
-from experiments.run.store import Store, figures_path, write_json
+from experiments.files import write_json
+from experiments.record import Row, read_rows
+from experiments.run.store import Store, figures_path
 from matsmith.core.errors import UsageError
 
 

@@ -31,8 +31,8 @@ from experiments.benchmarks.atomworld.family import (
 from experiments.benchmarks.atomworld.generate import Item, generate
 from experiments.benchmarks.release import ReleaseError, entries, find
 from experiments.samples import Sample, cached_file
-from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
-from experiments.scorers.grading import find_value, grade
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
+from experiments.scorers.grading import extract_answer, grade
 from matsmith.core.configuration import data_of
 
 FILE = "structure.cif"
@@ -231,21 +231,21 @@ class StructureScorer(Scorer):
         "import pymatgen.analysis.structure_matcher, pymatgen.io.cif, scipy.optimize\n"
     )
 
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
+    def criteria(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the same for all
         """See :class:`experiments.scorers.base.Scorer`."""
         return (PART,)
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await find_value(sample, trajectory, tools)
+        answer = await extract_answer(sample, trajectory, context)
         reply = trajectory.answer
         if not isinstance(sample.question.answer, Block):
             reply = (
                 f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
             )
-        said = await self._judged(sample.target, answer.value, reply, tools)
+        said = await self._judged(sample.target, answer.value, reply, context)
         strict, published, echo = (
             said.get(rule) or {} for rule in ("strict", "published", "echo")
         )
@@ -272,14 +272,14 @@ class StructureScorer(Scorer):
         )
 
     async def _judged(
-        self, target: Mapping[str, Any], value: Any, reply: str, tools: Tools
+        self, target: Mapping[str, Any], value: Any, reply: str, context: ScoringContext
     ) -> Mapping[str, Any]:
         """The verdicts ``strict``, ``published`` and ``echo``, where there are such.
 
         Of an action apart: the matcher may need minutes for a right answer, and then only its
         verdict lacks. An answer that runs into the limit by itself is not parsed again.
         """
-        verdict = partial(grade, tools, GRADER, timeout=TIMEOUT)
+        verdict = partial(grade, context, GRADER, timeout=TIMEOUT)
         block = value if isinstance(value, str) else None  # code may return anything
         if "rule" in target:
             found = value if target["rule"] == "moved_points" else block

@@ -21,9 +21,9 @@ from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, cached_file
-from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.beside import MAX_LINES, beside
-from experiments.scorers.grading import find_value, grade
+from experiments.scorers.grading import extract_answer, grade
 from experiments.scorers.judge import Judge
 
 PAPER, PICTURE = "paper.txt", "map.png"
@@ -192,10 +192,10 @@ class CurieScorer(Scorer):
     warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await find_value(sample, trajectory, tools)
+        answer = await extract_answer(sample, trajectory, context)
         target = sample.target
         text = as_text(answer.value)
         wrong = _WRONG.get(last_fault(trajectory)) or (
@@ -212,7 +212,7 @@ class CurieScorer(Scorer):
             )
         said: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
         if text:
-            said = await grade(tools, GRADER, *rule, timeout=TIMEOUT)
+            said = await grade(context, GRADER, *rule, timeout=TIMEOUT)
         said = {"error": "too_expensive", "status": "error"} if said is None else said
         unreadable = "unreadable" if said.get("status") == "error" else None
         wrong = wrong or said.get("error") or unreadable
@@ -220,12 +220,12 @@ class CurieScorer(Scorer):
         shown = _comparison(target, said, text)
         if target["listed"]:
             similar, missed, table = await _similar(
-                tools.judge, sample, said.get("value")
+                context.judge, sample, said.get("value")
             )
             values |= similar
             shown["gold and answer"] = table
         if target["form"] in {"json", "code", "text"}:
-            values |= await _judged(tools.judge, sample, text)
+            values |= await _judged(context.judge, sample, text)
         name = _METRIC.get(target["form"], "rouge")
         if self.overall == "figure" and target["listed"]:
             name = "llmsim"

@@ -26,7 +26,7 @@ from experiments.benchmarks.question_check import Checker
 from experiments.benchmarks.question_format import read_tasks
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
-from experiments.scorers.base import FIRST_WRONG, Metric, Score, Tools
+from experiments.scorers.base import FIRST_WRONG, Metric, Score, ScoringContext
 from experiments.scorers.properties import PropertyScorer
 from indexes.corpus import building, replaced_folder
 from matsmith.core.progress import saying
@@ -187,10 +187,10 @@ class ChainScorer(PropertyScorer):
     )
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """As :meth:`PropertyScorer.score`; the links are `Sample.target`."""
-        score = await super().score(sample, trajectory, tools)
+        score = await super().score(sample, trajectory, context)
         reads = documentation_reads(trajectory.code or "")
         found = {READS: ", ".join(reads)} if reads else {}
         values = {**score.values, READS: float(bool(reads))}
@@ -201,7 +201,7 @@ class ChainScorer(PropertyScorer):
         links: list[Mapping[str, Any]] = list(sample.target)
         package = str(links[0]["symbol"]).partition(".")[0]
         watch = _WATCH.format(package=package, entry=trajectory.entry)
-        run = await tools.run(sample, f"{trajectory.code}{watch}", "_watched_calls")
+        run = await context.run(sample, f"{trajectory.code}{watch}", "_watched_calls")
         called = run.result if isinstance(run.result, Mapping) else {}
         returned = {
             name: values for name, values in called.items() if isinstance(values, list)

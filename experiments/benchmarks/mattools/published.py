@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from agents.base import Trajectory
 from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
-from experiments.scorers.base import PARTS, Metric, Score, Tools
+from experiments.scorers.base import CRITERIA, Metric, Score, ScoringContext
 from experiments.scorers.properties import (
     ANSWERS_FAULT,
     PropertyScorer,
@@ -84,7 +84,7 @@ AUTHORS_RULE = Metric(
     "published",
     "authors' rule",
     "properties that count by the authors' unit test, which judges an answer as a whole",
-    out_of=PARTS,
+    out_of=CRITERIA,
 )
 
 
@@ -99,7 +99,7 @@ class MatToolsScorer(PropertyScorer):
         self, verifier: Sandbox, sample: Sample, payload: str
     ) -> tuple[Verdicts, Mapping[str, float]]:
         """See above; each property counts for itself."""
-        names = self.parts(sample)
+        names = self.criteria(sample)
         verdict = await run_unit_test(verifier, sample, payload, each=True)
         counted = len(names) if verdict.ok else 0
         if verdict.wrong is not None and verdict.properties is not None:
@@ -173,28 +173,28 @@ class PrintedScorer(MatToolsScorer):
     """
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See above."""
         code, entry = trajectory.code or "", trajectory.entry or ""
         if not code.strip() or not entry.strip():
             return self._unreadable(sample, "no_code", "there is no code")
-        if tools.verifier is None:
+        if context.verifier is None:
             raise SandboxError(
                 "answers are verified in a sandbox, but there is no sandbox"
             )
         script = f"{code}\nprint({entry}())"
         rules = inspect.getsource(stdout_rules)
         program = f"{rules}\n\ndef published():\n    return run_and_read({script!r})\n"
-        execution = await tools.run(sample, program, "published")
+        execution = await context.run(sample, program, "published")
         answer, reason, detail = _printed(execution)
         if answer is None:
             return self._unreadable(sample, reason, detail, execution)
-        test = partial(run_unit_test, tools.verifier, sample, answer)
+        test = partial(run_unit_test, context.verifier, sample, answer)
         verdict = await test()
         if verdict.exception is not None:
             return self._unreadable(sample, "unit_test", verdict.exception, execution)
-        names = self.parts(sample)
+        names = self.criteria(sample)
         each = judge_each(verdict if verdict.ok else await test(each=True), names)
         wrong = 0 if verdict.ok else verdict.wrong or 0
         counted = float((verdict.properties or len(names)) - wrong)

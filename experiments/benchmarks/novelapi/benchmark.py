@@ -20,8 +20,8 @@ from experiments.benchmarks.novelapi import check
 from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import Sample
-from experiments.scorers.base import PARTS, Metric, Score, Scorer, Tools
-from experiments.scorers.grading import find_value
+from experiments.scorers.base import CRITERIA, Metric, Score, Scorer, ScoringContext
+from experiments.scorers.grading import extract_answer
 from experiments.scorers.properties import ANSWERS_FAULT
 from sandbox.base import Outcome, SandboxError
 
@@ -99,30 +99,30 @@ class NovelApiScorer(Scorer):
     modules: Mapping[str, str]  # source of what is run of the checkout, by module
     metrics: Sequence[Metric] = (
         Metric(
-            PARTS,
+            CRITERIA,
             "pass@1",
             "completions that run, call the target as the reference does, and "
             "pass the task's tests",
         ),
     )
 
-    def parts(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the protocol's
+    def criteria(self, sample: Sample) -> Sequence[str]:  # noqa: ARG002 -- the protocol's
         """One."""
         return ["completion"]
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        answer = await find_value(sample, trajectory, tools)
+        answer = await extract_answer(sample, trajectory, context)
         if answer.value is None:
             return _failed("no_answer", answer.reason or "the reply holds no Python")
-        if tools.sandbox is None:
+        if context.sandbox is None:
             raise SandboxError("a completion is run in a sandbox, but there is none")
         task, calls = sample.target["task"], sample.target["calls"]
         arguments = [dict(self.modules), task, str(answer.value), calls]
-        run = await tools.sandbox.call(
-            check.__name__, "check", arguments, timeout=tools.timeout
+        run = await context.sandbox.call(
+            check.__name__, "check", arguments, timeout=context.timeout
         )
         if run.outcome in ANSWERS_FAULT:
             return _failed(str(run.outcome), f"it ended with {run.outcome}")

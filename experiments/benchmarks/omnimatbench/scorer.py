@@ -11,9 +11,9 @@ from typing import Any, Literal
 from agents.base import Trajectory
 from experiments.benchmarks.omnimatbench import slots
 from experiments.samples import Sample
-from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.beside import beside, pictures
-from experiments.scorers.grading import find_value, grade
+from experiments.scorers.grading import extract_answer, grade
 from experiments.scorers.judge import Point, numbers
 from matsmith.core.configuration import data_of
 
@@ -44,28 +44,31 @@ class OmniMatScorer(Scorer):
             self.split
         ]
 
-    def parts(self, sample: Sample) -> Sequence[str]:
+    def criteria(self, sample: Sample) -> Sequence[str]:
         """See :class:`experiments.scorers.base.Scorer`."""
         target, what = sample.target, "point" if "points" in sample.target else "slot"
         parts = target["points"] if what == "point" else slots.flat(target["slots"])
         return [f"{what} {n}" for n in range(1, len(parts) + 1)]
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         if "points" in sample.target:
             return await prose(
-                sample, trajectory, tools, self.parts(sample), self.prose
+                sample, trajectory, context, self.criteria(sample), self.prose
             )
-        return await _slots(sample, trajectory, tools, self.parts(sample))
+        return await _slots(sample, trajectory, context, self.criteria(sample))
 
 
 async def _slots(
-    sample: Sample, trajectory: Trajectory, tools: Tools, names: Sequence[str]
+    sample: Sample,
+    trajectory: Trajectory,
+    context: ScoringContext,
+    names: Sequence[str],
 ) -> Score:
     golds = slots.flat(sample.target["slots"])
-    answer = await find_value(sample, trajectory, tools)
+    answer = await extract_answer(sample, trajectory, context)
     answers, raw = (
         [] if answer.value is None else slots.flat(answer.value, repaired=repaired)
         for repaired in (True, False)
@@ -87,7 +90,7 @@ async def _slots(
     if formulas:
         pairs = [[golds[index], found[index]] for index in formulas]
         # What takes the comparison past its limits is not shown to be the gold's.
-        same = await grade(tools, FORMULAS, "equal", pairs) or [False] * len(pairs)
+        same = await grade(context, FORMULAS, "equal", pairs) or [False] * len(pairs)
         for index, agrees in zip(formulas, same, strict=True):
             close[index] = bool(agrees)
     published, of = slots.published_slots(golds, raw)
@@ -152,24 +155,24 @@ _PROMPTS = data_of(__file__, "prompts")
 async def prose(
     sample: Sample,
     trajectory: Trajectory,
-    tools: Tools,
+    context: ScoringContext,
     names: Sequence[str],
     mode: Prose,
 ) -> Score:
     """Judge a prose answer; one that is none has 0, without asking anybody."""
     points = sample.target["points"]
-    answer = await find_value(sample, trajectory, tools)
+    answer = await extract_answer(sample, trajectory, context)
     text = answer.value if isinstance(answer.value, str) else ""
     if not text.strip():
         return _score(sample, names, answer.outcome, 0.0, [(0.0, "")] * len(points))
-    if tools.judge is None:
+    if context.judge is None:
         unknown = {"f1": None, "precision": None, "recall": None}
         return Score(
             answer.outcome, unknown, error="no judge (judge=none): nobody marks prose"
         )
     told = {"question": sample.question.prompt, "reference": sample.target["answer"]}
     rubric = [Point(point["text"]) for point in points]
-    said = await tools.judge.ask_json(
+    said = await context.judge.ask_json(
         _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **told),
         text,
         shape={"true": ["statement"], "false": ["statement"]},
@@ -191,7 +194,7 @@ async def prose(
             and all(isinstance(q, str) for q in quotes)
         )
 
-    said = await tools.judge.ask_json(
+    said = await context.judge.ask_json(
         _PROMPTS["recall"].format(**told),
         text,
         shape={"met": [1], "quality_score": [0.5], "quote": ["words"]},
@@ -205,7 +208,7 @@ async def prose(
     marks = list(zip(nearest, said["quote"], strict=True))
     score = _score(sample, names, answer.outcome, precision, marks)
     for name in ("precision", "recall", "f1"):
-        tools.judge.follows(name, text, score.values[name] or 0.0)
+        context.judge.follows(name, text, score.values[name] or 0.0)
     return score
 
 

@@ -32,9 +32,9 @@ from experiments.benchmarks.qmbench.problem import (
 )
 from experiments.benchmarks.release import picture
 from experiments.samples import Sample, cached_file
-from experiments.scorers.base import Metric, Score, Scorer, Tools, read_metrics
+from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.beside import pictures
-from experiments.scorers.grading import find_value, grade
+from experiments.scorers.grading import extract_answer, grade
 from experiments.scorers.judge import Point, numbers
 from experiments.scorers.quantities import ReadingError, read_number, within
 from matsmith.core.configuration import data_of
@@ -217,24 +217,25 @@ class ProblemScorer(Scorer):
     #: What a verification worker imports once.
     warmup: str = "import numpy, pymatgen.core, scipy.optimize\n"
 
-    def parts(self, sample: Sample) -> Sequence[str]:
+    def criteria(self, sample: Sample) -> Sequence[str]:
         """One per rubric point, else one."""
         answer = problem_of(sample).answer
         count = len(answer.rubric) if isinstance(answer, Rubric) else 0
-        return [f"point {n + 1}" for n in range(count)] or super().parts(sample)
+        return [f"point {n + 1}" for n in range(count)] or super().criteria(sample)
 
     async def score(
-        self, sample: Sample, trajectory: Trajectory, tools: Tools
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         problem = problem_of(sample)
-        answer = await find_value(sample, trajectory, tools)
-        verdict = await self._verdict(problem, answer.value, tools)
+        answer = await extract_answer(sample, trajectory, context)
+        verdict = await self._verdict(problem, answer.value, context)
         answered = answer.value is not None
         passed = None  # nobody judged it: unknown, not wrong
         if verdict.share is not None:
             passed = (
-                dict.fromkeys(self.parts(sample), verdict.share == 1.0) | verdict.full
+                dict.fromkeys(self.criteria(sample), verdict.share == 1.0)
+                | verdict.full
             )
         reason = answer.reason or verdict.reason or "the answer is not complete"
         return Score(
@@ -260,7 +261,9 @@ class ProblemScorer(Scorer):
             execution=answer.execution,
         )
 
-    async def _verdict(self, problem: Problem, value: Any, tools: Tools) -> Verdict:
+    async def _verdict(
+        self, problem: Problem, value: Any, context: ScoringContext
+    ) -> Verdict:
         if value is None:
             return Verdict(0.0, "no answer could be read")
         wanted = problem.answer
@@ -271,8 +274,8 @@ class ProblemScorer(Scorer):
         if not isinstance(value, str):
             return Verdict(0.0, f"the answer is no text but {type(value).__name__}")
         if isinstance(wanted, Poscar):
-            return await _structure(wanted, value, tools)
-        return await _prose(problem, wanted, value, tools)
+            return await _structure(wanted, value, context)
+        return await _prose(problem, wanted, value, context)
 
     def _number(self, wanted: Integer | Interval, value: Any) -> Verdict:
         exact = isinstance(wanted, Integer)
@@ -310,14 +313,16 @@ def _letters(problem: Problem, value: Any) -> Verdict:
     )
 
 
-async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> Verdict:
+async def _prose(
+    problem: Problem, wanted: Rubric, text: str, context: ScoringContext
+) -> Verdict:
     """Marks by the judge, clamped; without a judge nobody knows."""
     if not text.strip():
         return Verdict(0.0, "no answer could be read")
-    if tools.judge is None:
+    if context.judge is None:
         return Verdict(None)
     points = [Point(point.text, point.points) for point in wanted.rubric]
-    said = await tools.judge.ask_json(
+    said = await context.judge.ask_json(
         _PROMPTS["rubric"].format(problem=problem.prompt.strip()),
         text,
         shape={"marks": [0.5]},
@@ -338,10 +343,10 @@ async def _prose(problem: Problem, wanted: Rubric, text: str, tools: Tools) -> V
     )
 
 
-async def _structure(wanted: Poscar, text: str, tools: Tools) -> Verdict:
+async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Verdict:
     limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
     said = await grade(
-        tools, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT
+        context, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT
     )
     if said is None:
         return Verdict(0.0, "TooExpensive")

@@ -13,7 +13,7 @@ from experiments.benchmarks.atomworld.benchmark import (
     StructureScorer,
 )
 from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Crystal
-from experiments.scorers.base import Tools
+from experiments.scorers.base import ScoringContext
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from tests.experiments.atomworld.test_actions import SHARED, published, rows
@@ -194,7 +194,9 @@ async def test_code_that_returns_something_else_is_wrong_and_no_fault_of_ours(na
             return Execution(Outcome.OK, getattr(grade, rule)(*given))
 
     target = AtomWorldBenchmark(family=name, arm="tool", items=1).load()[0].target
-    said = await StructureScorer()._judged(target, [1, {}], "", Tools(None, Here()))
+    said = await StructureScorer()._judged(
+        target, [1, {}], "", ScoringContext(None, Here())
+    )
     assert said["strict"]["error"] in {"OutputFormatError", "InvalidShape"}
 
 

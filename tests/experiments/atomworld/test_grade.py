@@ -14,12 +14,12 @@ from experiments.benchmarks.atomworld.actions import act, parse
 from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, pictures
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
+from experiments.command import main
 from experiments.report.command import main as report
 from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs
-from experiments.run.__main__ import main
 from experiments.run.answering import make_row
-from experiments.scorers.base import Tools
+from experiments.scorers.base import ScoringContext
 from sandbox.base import Execution, Outcome
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows
 
@@ -182,7 +182,7 @@ async def test_what_runs_out_of_time(slow, passed, called):
         "strict",
         value="x",
     )
-    score = await benchmark.scorer.score(sample, trajectory, Tools(None, slow))
+    score = await benchmark.scorer.score(sample, trajectory, ScoringContext(None, slow))
     assert score.passed == {"structure": passed}
     assert score.artefacts["error"] == ("" if passed else "TooExpensive")
     assert (score.values["published"], score.values["echo"]) == (None, None)
@@ -203,10 +203,10 @@ async def test_an_agent_that_left_nothing_says_how_it_ended(ended, named, shown)
     usage = Usage(cost_usd=None, unmetered=True)
     left = Trajectory(sample.question.id, 0, None, None, "", (), usage, ended, "error")
     score = await benchmark.scorer.score(
-        sample, left, Tools(None, Slow(strictly=grade.strictly))
+        sample, left, ScoringContext(None, Slow(strictly=grade.strictly))
     )
     assert score.reasons == {"structure": named}
-    row = make_row("", sample, left, score, parts=1)
+    row = make_row("", sample, left, score, criteria=1)
     assert (row.calls, row.tokens) == (None, None)
     assert failure(row, "structure") == shown
 

@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from experiments.benchmarks.curie.benchmark import GRADER, CurieScorer
-from experiments.scorers.base import Tools
+from experiments.scorers.base import ScoringContext
 from experiments.scorers.grading import grade
 from sandbox.base import SandboxConfig
 from sandbox.factory import available, get_sandbox
@@ -20,7 +20,7 @@ async def tools():
         get_sandbox(SandboxConfig(env="live", workers=1)) as box,
         get_sandbox(SandboxConfig(env="live", workers=1, options=options)) as verifier,
     ):
-        yield Tools(box, verifier, 60.0)
+        yield ScoringContext(box, verifier, 60.0)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from agents.base import Step, Trajectory, Usage
 from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.archive import NAMES
 from experiments.benchmarks.curie.benchmark import METRICS, CurieBenchmark, CurieScorer
+from experiments.command import main
 from experiments.report.runs import Run
-from experiments.run.__main__ import main
-from experiments.scorers.base import Tools
+from experiments.scorers.base import ScoringContext
 from experiments.scorers.judge import Judge
 from sandbox.factory import available
 from tests.agents.scripted import client
@@ -56,7 +56,7 @@ def samples():
 
 
 def with_judge(tools, judge):
-    return Tools(tools.sandbox, tools.verifier, tools.timeout, judge)
+    return ScoringContext(tools.sandbox, tools.verifier, tools.timeout, judge)
 
 
 @pytest.fixture(autouse=True)

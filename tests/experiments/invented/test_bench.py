@@ -14,6 +14,7 @@ from rich.console import Console
 
 from agents.answer import Answer
 from agents.answer_formats import CODE
+from agents.base import Question
 from experiments.baselines import Baseline, written
 from experiments.benchmarks.invented import benchmark as module
 from experiments.benchmarks.invented.benchmark import READS, InventedBenchmark, make
@@ -21,9 +22,8 @@ from experiments.benchmarks.invented.graph import depth_of
 from experiments.benchmarks.invented.lexicon import Knobs, WorldError
 from experiments.benchmarks.invented.world import generate, program
 from experiments.benchmarks.question_format import question_folders
+from experiments.record import read_rows
 from experiments.run.loop import execute
-from experiments.run.rows import read_rows
-from experiments.samples import Sample
 from sandbox.factory import available
 
 ROOT = Path(__file__).parents[3]
@@ -40,9 +40,9 @@ SOURCES = yaml.safe_load(
 class Replying(Baseline):
     """Replies with what `REPLIES` holds for a question."""
 
-    def reply(self, sample: Sample) -> str:
+    def reply(self, question: Question) -> str:
         """See `Baseline`."""
-        return written(CODE, Answer(REPLIES[sample.question.id], "reference", "strict"))
+        return written(CODE, Answer(REPLIES[question.id], "reference", "strict"))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from experiments import agreement
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.benchmarks.release import ReleaseError
-from experiments.run.__main__ import main
+from experiments.command import main
 from matsmith.core.configuration import data_of
 from tests.endpoint import Endpoint, text
 from tests.experiments import runs

@@ -1,6 +1,6 @@
 """Recorded generations of MatTools, run and judged again by the published rules.
 
-usage: python -m experiments.benchmarks.mattools.replay recorded=PATH [KEY=VALUE ...]
+usage: matsmith replay recorded=PATH [KEY=VALUE ...]
 
 Every recorded run becomes a run with system=recorded and benchmark.rules=published; the same
 command resumes. Beside each stand the paper's figures. The last line is `agree N/M`: how many of
@@ -28,12 +28,13 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from experiments.benchmarks.mattools import published as published_rules
 from experiments.benchmarks.mattools.benchmark import MatToolsError
 from experiments.benchmarks.mattools.published import VERDICT
+from experiments.command import open_console, run_all
+from experiments.record import Row, read_rows
 from experiments.regrade import recorded_config
-from experiments.run.__main__ import open_console, run_all
 from experiments.run.config import RunConfig
-from experiments.run.rows import Row, read_rows
 from experiments.run.setup import build_benchmark, load_samples
 from matsmith.core.command import asks_help, guarded, tell
 from matsmith.core.configuration import data_of
@@ -195,7 +196,7 @@ def published() -> Mapping[RunKey, tuple[int, int]]:
     """Runnable functions (of 49) and right properties (of 138) of the runs in Tables 2-7."""
     return {
         RunKey(entry["system"], entry["model"], entry["retrieval"], number): figures
-        for entry in data_of(__file__, "paper")
+        for entry in data_of(published_rules.__file__, "paper")
         for number, figures in enumerate(
             zip(entry["runnable"], entry["properties"], strict=True), 1
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from agents.base import INFRASTRUCTURE
 from matsmith.core.errors import UsageError
@@ -23,12 +23,12 @@ class Row(BaseModel, extra="ignore", frozen=True):
         ``not_finished`` when a limit of ``budget`` ended it.
     cluster
         Questions of one cluster are not independent; empty: the question stands for itself.
-    parts
-        How many verdicts an answer has (properties, slots).
+    criteria
+        How many verdicts an answer has (properties, slots); ``parts`` in earlier runs.
     values
         Named numbers of the scorer; ``None`` is unknown, never zero.
     passed
-        Verdict by part, ``None`` when unknown (``infra``, ``not_finished``).
+        Verdict by criterion, ``None`` when unknown (``infra``, ``not_finished``).
     judge_calls, judge_tokens, judge_cost_usd
         Not part of the other counts. An unknown price or count is ``None``.
     seconds, sandbox_seconds
@@ -47,7 +47,7 @@ class Row(BaseModel, extra="ignore", frozen=True):
     seed: int
     labels: dict[str, str]
     cluster: str
-    parts: int
+    criteria: int = Field(validation_alias=AliasChoices("criteria", "parts"))
     outcome: str
     values: dict[str, float | None]
     passed: dict[str, bool] | None
@@ -98,13 +98,13 @@ class Row(BaseModel, extra="ignore", frozen=True):
 
     @property
     def passed_count(self) -> int:
-        """Parts that passed."""
+        """Criteria that passed."""
         return sum((self.passed or {}).values())
 
     @property
     def all_correct(self) -> bool:
-        """Whether every part passed."""
-        return self.passed is not None and self.passed_count == self.parts
+        """Whether every criterion passed."""
+        return self.passed is not None and self.passed_count == self.criteria
 
 
 def read_rows(path: Path) -> Iterator[Row]:
