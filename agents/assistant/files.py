@@ -43,20 +43,40 @@ def attach(known: Mapping[str, Path], paths: Sequence[str | Path]) -> dict[str, 
 
     A relative path keeps its folders, so that code finds what its user wrote (``a/POSCAR``);
     another one is called by its last part, with as many folders as tell it from the others.
+    What cannot be an input is a `UsageError`; ``known`` is left as it was.
     """
-    found = dict(known)
+    inputs = dict(known)
     for given in paths:
         whole, pattern = find(given), str(expanded(given))
         matched = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- absolute ones too
         if whole is None and not matched:
             raise UsageError(f"file {given}: no such file or folder")
         for path in [whole] if whole is not None else map(Path, matched):
-            if not os.access(path, os.R_OK):
-                raise UsageError(f"file {given}: you may not read it")
-            resolved = path.resolve()
-            if resolved not in found.values():
-                found[_name(path, resolved, found)] = resolved
-    return found
+            resolved = _resolved(path)
+            if resolved not in inputs.values():
+                inputs[_name(path, resolved, inputs)] = resolved
+    return inputs
+
+
+def _resolved(path: Path) -> Path:
+    """Where an input lies; refused is a link that leads out of the folder it lies in.
+
+    A checkout or an archive may hold links to files of its reader (``data.cif`` to a key), and
+    what an input holds is sent to the endpoint.
+    """
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"file {path}: permission denied")
+    resolved = path.resolve()
+    is_below_here = not path.is_absolute() and ".." not in path.parts
+    folder = Path.cwd() if is_below_here else path.parent.resolve()
+    if not resolved.is_relative_to(folder):
+        raise UsageError(
+            f"file {path}: a link to {resolved}, outside of {folder}; "
+            "to use that file, pass its own path"
+        )
+    if not (resolved.is_file() or resolved.is_dir()):
+        raise UsageError(f"file {path}: neither a file nor a folder")
+    return resolved
 
 
 def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:
@@ -65,6 +85,8 @@ def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:
     first = max(1, len(resolved.relative_to(Path.cwd()).parts)) if inside else 1
     for count in range(first, len(parts) + 1):
         name = "/".join(parts[-count:])
+        if not name.isprintable():
+            break  # it stands in prompts and on terminals
         if parts[-count] not in RESERVED and not any(
             name == other
             or name.startswith(f"{other}/")
@@ -73,7 +95,7 @@ def _name(path: Path, resolved: Path, taken: Mapping[str, Path]) -> str:
         ):
             return name
     raise UsageError(
-        f"file {path}: an input cannot be called {resolved.name!r}; rename it"
+        f"file {str(path)!a}: an input cannot be called {resolved.name!a}; rename it"
     )
 
 

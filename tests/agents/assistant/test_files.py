@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -197,3 +198,64 @@ def test_a_damaged_session_is_one_line(tmp_path: Path):
     (tmp_path / "1.json").write_text('{"answer": 5}')
     with pytest.raises(UsageError, match=r"1\.json: no turn of a conversation"):
         store.load(tmp_path)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """A folder that somebody else made, with links to what lies outside of it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "id_ed25519").write_text("a private key")
+    folder = tmp_path / "project"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "POSCAR").write_text("a cell")
+    (folder / "key.cif").symlink_to(outside / "id_ed25519")
+    (folder / "chain.cif").symlink_to("key.cif")
+    (folder / "data").symlink_to(outside)
+    (folder / "same.cif").symlink_to("POSCAR")
+    (folder / "up.cif").symlink_to("inner/../POSCAR")
+    os.mkfifo(folder / "pipe.cif")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["key.cif", "chain.cif", "data", "data/id_ed25519", "*.cif", "./key.cif"]
+)
+def test_a_link_out_of_a_folder_is_named_and_not_followed(project: Path, name: str):
+    with pytest.raises(UsageError, match=r"outside.*pass its own path") as refused:
+        attach({}, [name])
+    assert "a private key" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["key.cif", "data/id_ed25519"])
+def test_a_mentioned_link_out_of_a_folder_is_not_followed(project: Path, name: str):
+    with pytest.raises(UsageError, match="outside"):
+        mentioned(f"What is in @{name}?")
+
+
+def test_an_absolute_path_to_such_a_link_is_no_way_around(project: Path):
+    with pytest.raises(UsageError, match="outside"):
+        attach({}, [project / "key.cif"])
+    target = project.parent / "outside" / "id_ed25519"
+    assert attach({}, [target]) == {"id_ed25519": target}
+
+
+def test_a_link_within_its_folder_is_an_input(project: Path):
+    assert list(attach({}, ["same.cif"]).values()) == [project / "POSCAR"]
+    assert list(attach({}, ["up.cif"]).values()) == [project / "POSCAR"]
+
+
+@pytest.mark.parametrize("name", ["\u202efic.live", "a\nb.cif", "a\x1b[2J.cif"])
+def test_a_refused_name_leaves_the_inputs_as_they_were(project: Path, name: str):
+    (project / name).write_text("a cell")
+    known = {"POSCAR": project / "POSCAR"}
+    with pytest.raises(UsageError, match="rename it") as refused:
+        attach(known, [name])
+    assert str(refused.value).isprintable()
+    assert known == {"POSCAR": project / "POSCAR"}
+
+
+def test_what_is_neither_file_nor_folder_is_refused(project: Path):
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        attach({}, ["pipe.cif"])

@@ -147,6 +147,17 @@ def test_a_question_with_a_file_from_upload_to_download(
     assert server.http.post("api/open", json={"name": "none"}).status_code == 404
 
 
+@pytest.mark.parametrize("name", ["\u202efic.live", "cell\u2066.cif", "main.py", "out"])
+def test_a_refused_upload_blocks_no_later_question(
+    server: Server, httpserver: HTTPServer, name: str
+):
+    Endpoint(httpserver).play(*[code_reply("return {'one': 1}")] * 2)
+    upload = {"name": name, "data": base64.b64encode(b"1\n").decode()}
+    server.ask("What is in it?", files=[upload])
+    assert server.ask("How much is one?")[-1][0] == "answer"
+    assert name not in server.http.get("api/history").json()["inputs"]
+
+
 def test_nobody_else_is_served_and_a_mistake_is_refused(server: Server):
     http, host = server.http, server.url.removeprefix("http://").rstrip("/")
     assert http.get("api/history").status_code == 200
