@@ -31,6 +31,9 @@ class AssistantConfig(RuntimeConfig):
         None,
         description=f"import names to look up; none: {', '.join(LIBRARIES)}, if installed",
     )
+    roots: Annotated[tuple[str, ...], Commas] = Field(
+        (".",), description="for mcp: folders whose files its clients may pass"
+    )
 
 
 def read_config(words: Sequence[str] = ()) -> AssistantConfig:

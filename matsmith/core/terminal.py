@@ -55,6 +55,14 @@ def _visible(match: re.Match[str]) -> str:
     return sign.encode("unicode_escape").decode("ascii")
 
 
+def quote(text: object, language: str = "text") -> str:
+    """Text of somebody else as a fenced quotation in Markdown, which nothing in it can close."""
+    visible = printable(text).strip("\n")
+    longest = max((len(run) for run in re.findall(r"`+", visible)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{visible}\n{fence}"
+
+
 def pieces(code: str) -> Iterator[tuple[str, str]]:
     """The code in pieces, each with its kind; in linear time, whatever it is, Python or not.
 

@@ -63,16 +63,20 @@ BAD = [
 
 
 async def test_every_tool_with_good_and_bad_arguments(tmp_path):
-    async with Client(server("model=none")) as client:
+    async with Client(server("model=none", f"roots={tmp_path}")) as client:
         assert client.server_info.version
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(listed) == NAMES
         for name, tool in listed.items():
             assert tool.description
-            assert tool.annotations.read_only_hint is True
+            assert tool.annotations.read_only_hint is (name not in {"run", "solve"})
+            assert tool.annotations.destructive_hint is False
             assert tool.annotations.open_world_hint is (name == "solve")
         for name, arguments, said in GOOD:
             text = await call(client, name, **arguments)
+            fence = text.partition("text\n")[0]
+            assert set(fence) == {"`"}, "a library's words are quoted"
+            assert text.endswith(f"\n{fence}")
             assert said in text
             assert len(text) < LARGEST
         for name, arguments, said in BAD:
@@ -105,6 +109,11 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert "no.txt: no such file" in await refused(
             client, "run", code="1", files=["no.txt"]
         )
+
+        for tool, arguments in (("run", {"code": "1"}), ("solve", {"question": "?"})):
+            for outside in ("/etc/hostname", "~"):
+                refusal = await refused(client, tool, files=[outside], **arguments)
+                assert "outside of the folders that this server may read" in refusal
 
         solved = json.loads(
             await call(client, "solve", question="What is the band gap of silicon?")

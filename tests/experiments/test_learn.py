@@ -63,7 +63,7 @@ def test_the_skill(project, capsys):
     text = (skill / "SKILL.md").read_text()
     assert len(text.encode()) <= 8192
     assert (
-        "`picking_days(orchard: Orchard, pickers: int, *, rate: float = 310.0) -> float`"
+        "picking_days(orchard: Orchard, pickers: int, *, rate: float = 310.0) -> float"
         in text
     )
     assert (
