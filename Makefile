@@ -15,19 +15,19 @@ FIRST  := docker filelock numpy omegaconf platformdirs pydantic rich
 export PYTHONDONTWRITEBYTECODE :=
 
 # uv installs the pinned packages in seconds where pip backtracks for minutes.
-$(BIN)/uv: requirements.lock
+$(BIN)/uv: requirements-dev.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
 	@touch $@
 
-$(STAMP): requirements.lock pyproject.toml setup.py | $(BIN)/uv
-	$(UV) --require-hashes --requirement requirements.lock
+$(STAMP): requirements-dev.lock pyproject.toml setup.py | $(BIN)/uv
+	$(UV) --require-hashes --requirement requirements-dev.lock
 	$(UV) --no-deps --editable .
 	@touch $@
 
 # The environment of the sandbox is built while the packages of matsmith are installed.
 install: $(BIN)/uv
-	@$(UV) --constraint requirements.lock $(FIRST)
+	@$(UV) --constraint requirements-dev.lock $(FIRST)
 	@began=$$(date +%s); $(BIN)/python -m sandbox build env=live & building=$$!; \
 	$(MAKE) --no-print-directory $(STAMP); installed=$$?; \
 	wait $$building && test $$installed -eq 0 && echo "packages and environment: $$(( $$(date +%s) - began )) s"
@@ -69,8 +69,13 @@ size:
 docs-check: $(STAMP)
 	$(BIN)/python -m pytest -q tests/docs
 
+# What developers install, and of it, in the same versions, what users need.
+COMPILE := $(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+
 lock:
-	$(BIN)/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	$(COMPILE) --extra dev -o requirements-dev.lock
+	cp requirements-dev.lock requirements.lock  # uv keeps the versions of the file that it writes
+	$(COMPILE) -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache *.egg-info
