@@ -73,7 +73,7 @@ def marks_of_run(found: Run) -> Marks:
     """
     by_key: dict[Key, Mark] = {}
     for row in found.rows:
-        for verdict in found.trajectory(row).get("judged", []):
+        for verdict in found.record(row).judged:
             about = str(verdict["name"]).removeprefix(f"{row.question_id}:")
             for name, value in _numbers(verdict["value"], about):
                 by_key[row.question_id, row.seed, name] = Mark(value, verdict["judged"])

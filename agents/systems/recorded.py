@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
     for path in sorted(folder.glob("trajectories/*.json")):
         try:
             kept = json.loads(path.read_bytes())
-            if kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}:
+            if _completed(kept):
                 answer = kept["answer"] or kept["value"]
                 recording = Recording(answer, kept["code"], kept["entry"])
                 found[str(kept["question"]["id"]), int(kept["seed"])] = recording
@@ -75,6 +76,13 @@ def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
             f"answers={folder}: is not a run folder with answers (no trajectories)"
         )
     return found
+
+
+def _completed(kept: Mapping[str, Any]) -> bool:
+    """Whether a record, perhaps of an earlier version, has an answer that counts."""
+    if "ending" in kept:
+        return bool(kept["ending"]["kind"] == "completed")
+    return kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}
 
 
 @dataclass

@@ -101,7 +101,7 @@ def _sample(run: Run, exported: Exported) -> dict[str, Any]:
     conversation = [message for turn in exported.turns for message in _messages(turn)]
     last = next(m for m in reversed(conversation) if m["role"] == "assistant")
     why = "\n".join(f"{name}: {reason}" for name, reason in row.reasons.items()) or None
-    stopped = _STOPPED.get(str(row.stop_reason), "unknown")
+    stopped = _STOPPED.get(row.ending.reason, "unknown")
     sample: dict[str, Any] = {
         "id": row.question_id,
         "epoch": list(run.summary["seeds"]).index(row.seed) + 1,
@@ -122,7 +122,7 @@ def _sample(run: Run, exported: Exported) -> dict[str, Any]:
         "total_time": row.seconds,
     }
     if row.infra:
-        reason = row.error or str(row.stop_reason)
+        reason = row.error or row.ending.reason
         sample["error"] = {
             "message": reason,
             "traceback": reason,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from experiments.record import Row
+from experiments.record import Record, Row
 from experiments.report.runs import Run
 from experiments.scorers.base import measure
 
@@ -35,10 +35,10 @@ class Turn:
     seen: list[str] = field(default_factory=list)
 
 
-def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
+def turns(record: Record) -> list[Turn]:
     """Every message once; results of tools stand at their calls."""
     found: list[Turn] = []
-    for step in trajectory["steps"]:
+    for step in record.steps:
         if step["kind"] == "model":
             found += (turn for turn in _asked(step) if turn not in found)
             calls = [
@@ -67,9 +67,9 @@ def turns(trajectory: Mapping[str, Any]) -> list[Turn]:
     if not any(
         turn.role == "assistant" for turn in found
     ):  # of a system without a model
-        text = str(trajectory["answer"] or "")
+        text = record.answer
         found += [
-            Turn("user", trajectory["question"]["prompt"]),
+            Turn("user", record.question.prompt),
             Turn("assistant", text),
         ]
     return found
@@ -107,16 +107,14 @@ class Exported:
     """
 
     def __init__(self, run: Run, row: Row) -> None:
-        trajectory = run.trajectory(row)
+        record = run.record(row)
         measured = {metric.name: measure(row, metric) for metric in run.metrics}
         self.row = row
-        self.turns = turns(trajectory)
-        self.prompt: str = trajectory["question"]["prompt"]
-        self.usage: Mapping[str, Any] = trajectory["usage"]
+        self.turns = turns(record)
+        self.prompt: str = record.question.prompt
+        self.usage: Mapping[str, Any] = asdict(record.usage)
         self.tokens = tokens(self.usage)
-        self.answer = trajectory["code"] or str(
-            trajectory["value"] or trajectory["answer"] or ""
-        )
+        self.answer = record.code or str(record.value or record.answer)
         self.scores = {
             name: got / total for name, (got, total) in measured.items() if total
         }

@@ -199,7 +199,7 @@ def failure(row: Row, name: str) -> str | None:
         return f"raised {kind}"
     if row.fault == "context":
         return "the prompt is longer than the model's window"
-    if end := _ENDS.get(row.stop_reason or ""):
+    if end := _ENDS.get(row.ending.reason):
         return end
     if row.outcome in _OUTCOMES:
         return _OUTCOMES[row.outcome]

@@ -66,7 +66,7 @@ SHOWN = 300
 #: Shorter texts are in the page as they are.
 INLINE = 200
 
-#: What a trajectory that is none raises, read or shown.
+#: What a damaged record raises, read or shown.
 _DAMAGE = (
     UsageError,
     LookupError,
@@ -228,17 +228,18 @@ def _question(
                 highlighted=_highlighted,
             )
             try:
-                trajectory = run.trajectory(row)
+                record = run.record(row)
+                mismatch = run.mismatches.get((row.question_id, row.seed))
                 html = fill_in(
-                    trajectory=trajectory,
+                    record=record,
                     figures=run.figures(row),
                     page=page,
-                    error=row.error,
+                    error=mismatch or row.error,
                 )
-                prompt = prompt or str(trajectory["question"]["prompt"])
+                prompt = prompt or record.question.prompt
             except _DAMAGE as error:
-                damage = f"the trajectory of this answer is damaged: {error!r}"
-                html = fill_in(trajectory=None, figures={}, page=None, error=damage)
+                damage = f"the record of this answer is damaged: {error!r}"
+                html = fill_in(record=None, figures={}, page=None, error=damage)
             area = area or row.labels.get("area", "")
             kind = _kind(row)
             passed = f"{row.passed_count}/{row.criteria}"

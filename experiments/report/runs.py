@@ -12,7 +12,7 @@ from typing import Any
 
 from agents.models.recordings import remark
 from experiments.files import read_json
-from experiments.record import Row, read_rows
+from experiments.record import Record, Row, mismatch, read_record, read_rows
 from experiments.run.store import figures_path, trajectory_path
 from experiments.scorers.base import CRITERIA, Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
@@ -82,9 +82,19 @@ class Run:
         gained = sum(passed.get(name, False) for name in faulty)
         return row.passed_count - gained, row.criteria - len(faulty)
 
-    def trajectory(self, row: Row) -> dict[str, Any]:
+    def record(self, row: Row) -> Record:
         """Everything that led to a row."""
-        return read_json(trajectory_path(self.folder, row.question_id, row.seed))
+        return read_record(trajectory_path(self.folder, row.question_id, row.seed))
+
+    @cached_property
+    def mismatches(self) -> dict[tuple[str, int], str]:
+        """Rows that do not fit their records, by question and seed."""
+        reasons = {}
+        for row in self.rows:
+            path = trajectory_path(self.folder, row.question_id, row.seed)
+            if reason := mismatch(row, path):
+                reasons[row.question_id, row.seed] = reason
+        return reasons
 
     def figures(self, row: Row) -> dict[str, str]:
         """Pictures of an answer, by their titles."""

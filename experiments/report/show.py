@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, Field
 
 from experiments.files import read_json
+from experiments.record import Record, read_record
 from experiments.report.tables import money, number
 from experiments.run.store import figures_path, trajectory_path
 from matsmith.core.command import Command, Word
@@ -80,8 +81,8 @@ class Options(BaseModel, extra="forbid", frozen=True):
 
 
 def _action(options: Options) -> int:
-    trajectory = _find(options.run, options.question, options.seed)
-    print(describe(trajectory, limit=None if options.full else SHORT))
+    path = _find(options.run, options.question, options.seed)
+    print(describe(read_record(path), limit=None if options.full else SHORT))
     figures = figures_path(options.run, options.question, options.seed)
     if figures.exists():
         titles = printable(", ".join(read_json(figures)))
@@ -89,10 +90,10 @@ def _action(options: Options) -> int:
     return 0
 
 
-def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
+def _find(run: Path, question: str, seed: int) -> Path:
     path = trajectory_path(run, question, seed)
     if path.exists():
-        return read_json(path)
+        return path
     names = sorted(file.stem for file in run.glob("trajectories/*.json"))
     if not names:
         raise UsageError(f"{run}: is not a run folder (no trajectories in it)")
@@ -102,20 +103,18 @@ def _find(run: Path, question: str, seed: int) -> dict[str, Any]:
     )
 
 
-def describe(trajectory: Mapping[str, Any], *, limit: int | None = None) -> str:
-    """A trajectory as text, in the order in which things happened; control signs are visible."""
+def describe(record: Record, *, limit: int | None = None) -> str:
+    """A record as text, in the order in which things happened; control signs are visible."""
 
     def cut(value: object) -> str:
         text = printable(value)
-        if limit is not None and len(text) > limit:
-            text = (
-                text[:limit] + f" ... ({len(text) - limit} more characters; full=true)"
-            )
-        return text
+        if limit is None or len(text) <= limit:
+            return text
+        return f"{text[:limit]} ... ({len(text) - limit} more characters; full=true)"
 
     environment = TEMPLATES.overlay(autoescape=False)
     environment.filters = {**TEMPLATES.filters, "cut": cut}
-    return environment.get_template("show.txt.j2").render(trajectory)
+    return environment.get_template("show.txt.j2").render(dict(record))
 
 
 main = Command("matsmith show", str(__doc__).partition("\n")[0], Options, _action)

@@ -40,6 +40,7 @@ from matsmith.core.terminal import printable
 _SHOWN = 10  # metrics that a terminal shows: a benchmark names the important ones first
 _WIDE = 5  # metrics that fit beside each other in 80 columns
 _REASON = 300  # characters of a failure that are shown
+_MISMATCHES = 3  # rows that do not fit their records that are named
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -384,6 +385,10 @@ def _remarks(run: Run) -> Iterator[str]:
                 r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON]
             )
             yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {common}"
+    for (question, seed), reason in list(run.mismatches.items())[:_MISMATCHES]:
+        yield f"{run.label}: {question}, seed {seed}: {reason}"
+    if len(run.mismatches) > _MISMATCHES:
+        yield f"{run.label}: {len(run.mismatches)} rows in all do not fit their records"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:

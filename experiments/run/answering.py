@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
-from agents.base import INFRASTRUCTURE, Image, Trajectory, Usage
+from agents.base import Trajectory, Usage
 from agents.budget import Meter
-from agents.checks import show
 from agents.episode import without_data
 from agents.models import ModelClient, ModelError
-from agents.models.recordings import counted
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.benchmarks import Benchmark
-from experiments.record import Row
+from experiments.record import Ending, Row
 from experiments.run.config import RunConfig
-from experiments.run.store import image_name
+from experiments.run.recording import make_figures, make_record
 from experiments.samples import Sample
 from experiments.scorers.base import Score, ScoringContext
-from experiments.scorers.judge import Judge, Verdict
+from experiments.scorers.judge import Judge
 from sandbox.base import SandboxError
-
-#: Characters of a returned value in a trajectory.
-SHOWN = 20_000
-#: Characters of a reason or an error in a row; the trajectory holds more.
-TOLD = 4000
-#: Characters of a figure.
-MAX_FIGURE = 60_000
-
-#: What a row has of its trajectory as it is, and what a trajectory file has of it, of the final
-#: execution and of the verdict.
-_ENDED = ("seed", "stop_reason", "format_status", "fault", "limit")
-_KEPT = (
-    "seed",
-    "code",
-    "entry",
-    "answer",
-    "value",
-    "stop_reason",
-    "format_status",
-    "fault",
-    "seconds",
-)
-_EXECUTED = ("payload", "stdout", "stderr", "error", "seconds", "cpu_seconds", "tier")
-_JUDGED = ("outcome", "values", "passed", "reasons")
 
 #: The model under test, and the judge.
 Models = tuple[ModelClient, ModelClient | None]
@@ -67,11 +37,12 @@ class Job:
 class Answered:
     """What is kept of an answer; plain data, so that it can come from another machine.
 
-    ``trajectory`` is JSON, ``figures`` what a scorer drew, by title.
+    ``record`` is a line of JSON, ``row`` what tables need of it, ``figures`` what a scorer drew,
+    by title.
     """
 
     row: Row
-    trajectory: str
+    record: str
     figures: Mapping[str, str]
 
 
@@ -112,72 +83,91 @@ class Answerer:
         Whatever an agent, the scoring or the record raises belongs to this answer: it is unknown,
         and tried again on resume.
         """
+        trajectory = await self._solve(job)
+        judge = self._judge(job)
+        score, ending = await self._score(job, trajectory, judge)
+        try:
+            return keep(self.plan, job, trajectory, ending, score=score, judge=judge)
+        except Exception as error:  # noqa: BLE001 -- see above
+            ending = Ending(
+                kind="infrastructure",
+                reason="record_error",
+                message=f"the record failed: {without_data(error)}",
+            )
+            bare = replace(
+                broken(job), usage=trajectory.usage, seconds=trajectory.seconds
+            )
+            return keep(self.plan, job, bare, ending, judge=judge)
+
+    async def _solve(self, job: Job) -> Trajectory:
         agent = self.runtimes[job.sample.environment].agent
         if agent.needs_reference:
             agent = agent.knowing(job.sample.reference)
         try:
-            trajectory = await agent.solve(job.sample.question, seed=job.seed)
-        except Exception as error:  # noqa: BLE001 -- see above
-            trajectory = broken(job, f"the agent failed: {without_data(error)}")
-        about = (job.sample.question.id, job.seed)
-        judge = None if self.judge is None else Judge(self.judge, about)
-        score = await self._score(job, trajectory, judge)
-        try:
-            return record(self.plan, job, trajectory, score, judge)
-        except Exception as error:  # noqa: BLE001 -- see above
-            reason = f"the record failed: {without_data(error)}"
-            bare = replace(
-                broken(job, reason), usage=trajectory.usage, seconds=trajectory.seconds
-            )
-            return record(self.plan, job, bare, Score("infra", error=reason), judge)
+            return await agent.solve(job.sample.question, seed=job.seed)
+        except Exception as error:  # noqa: BLE001 -- see `answer`
+            return broken(job, f"the agent failed: {without_data(error)}")
+
+    def _judge(self, job: Job) -> Judge | None:
+        if self.judge is None:
+            return None
+        return Judge(self.judge, (job.sample.question.id, job.seed))
 
     async def _score(
         self, job: Job, trajectory: Trajectory, judge: Judge | None
-    ) -> Score:
-        """The verdict; what a judge said and spent stays with ``judge``.
+    ) -> tuple[Score | None, Ending]:
+        """The verdict, and how the work on the question ended.
 
-        There is none when a component of matsmith failed, or a limit ended the question: a
-        draft that the architecture had not settled on is not an answer.
+        There is no verdict when a component of matsmith failed, or a limit ended the question: a
+        draft that the architecture had not settled on is not an answer. What a judge said and
+        spent stays with ``judge``.
         """
-        if trajectory.stop_reason in INFRASTRUCTURE:
-            return Score("infra", error=trajectory.error or trajectory.stop_reason)
-        if trajectory.stop_reason == "budget":
-            return Score("not_finished", error=trajectory.error)
+        ending = Ending.of(trajectory.stop_reason, trajectory.error, trajectory.limit)
+        if ending.kind != "completed":
+            return None, ending
         runtime = self.runtimes[job.sample.environment]
         context = ScoringContext(
             runtime.sandbox, runtime.verifier, runtime.timeout, judge
         )
         try:
-            return await self.plan.benchmark.scorer.score(
+            score = await self.plan.benchmark.scorer.score(
                 job.sample, trajectory, context
             )
         except (SandboxError, ModelError) as error:
-            return Score("infra", error=str(error))
+            message = str(error)
         except Exception as error:  # noqa: BLE001 -- a fault of the scorer costs no other answers
-            return Score("infra", error=f"scoring failed: {without_data(error)}")
+            message = f"scoring failed: {without_data(error)}"
+        else:
+            if score.error:
+                ending = ending.model_copy(update={"message": score.error})
+            return score, ending
+        return None, Ending(
+            kind="infrastructure", reason="scoring_error", message=message
+        )
 
 
-def record(
+def keep(
     plan: Plan,
     job: Job,
     trajectory: Trajectory,
-    score: Score,
+    ending: Ending,
+    *,
+    score: Score | None = None,
     judge: Judge | None = None,
 ) -> Answered:
     """What is kept of an answer."""
-    spent, steps = judge.usage if judge else Usage(), trajectory.steps
-    criteria = len(plan.benchmark.scorer.criteria(job.sample))
-    sample, verdicts = job.sample, judge.verdicts if judge else ()
-    if sample.private:
-        (sample, trajectory, score), verdicts = redact(sample, trajectory, score), ()
-    counted = replace(trajectory, steps=steps)
-    row = make_row(
-        plan.config_hash, sample, counted, score, criteria=criteria, judge=spent
+    record = make_record(
+        plan.config_hash,
+        job.sample,
+        trajectory,
+        ending,
+        score,
+        criteria=len(plan.benchmark.scorer.criteria(job.sample)),
+        judge=judge,
     )
-    whole = make_trajectory(sample, trajectory, score, verdicts)
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
-    text = json.dumps(whole, indent=1, default=repr) + "\n"
-    return Answered(row, text, make_figures(score))
+    line = record.line()
+    return Answered(Row.of(record, line), line, make_figures(job.sample, score))
 
 
 def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
@@ -233,7 +223,7 @@ async def open_answerer(
         yield Answerer(plan, runtimes, judge)
 
 
-def broken(job: Job, error: str) -> Trajectory:
+def broken(job: Job, error: str | None = None) -> Trajectory:
     """What an agent that raised, or a worker that died, leaves behind: unknown, tried again."""
     return Trajectory(
         question_id=job.sample.question.id,
@@ -247,160 +237,3 @@ def broken(job: Job, error: str) -> Trajectory:
         format_status="error",
         error=error,
     )
-
-
-def make_row(
-    config_hash: str,
-    sample: Sample,
-    trajectory: Trajectory,
-    score: Score,
-    *,
-    criteria: int,
-    judge: Usage = Usage(),  # noqa: B008 -- frozen
-) -> Row:
-    """One line of ``results.jsonl``; ``criteria`` is how many verdicts an answer has."""
-    usage, execution = trajectory.usage, score.execution
-    drafts = [step for step in trajectory.steps if step.kind == "execute"]
-    ran = sum(
-        s.detail.get("executions", 0) for s in trajectory.steps if s.kind == "tool"
-    )
-    final_seconds = execution.seconds if execution else 0.0
-    tiers = (
-        [execution.tier]
-        if execution
-        else [str(s.detail.get("tier") or "") for s in drafts]
-    )
-    counts = ("calls", "cached_calls", "prompt_tokens", "completion_tokens")
-    return Row(
-        config_hash=config_hash,
-        question_id=sample.question.id,
-        labels=dict(sample.labels),
-        cluster=sample.cluster,
-        criteria=criteria,
-        outcome=score.outcome,
-        values=dict(score.values),
-        passed=None if score.passed is None else dict(score.passed),
-        reasons={name: _clipped(reason) for name, reason in score.reasons.items()},
-        artefacts={name: _clipped(text) for name, text in score.artefacts.items()},
-        **{name: getattr(trajectory, name) for name in _ENDED},
-        **{name: None if usage.unmetered else getattr(usage, name) for name in counts},
-        tokens_estimated=usage.estimated,
-        cost_usd=usage.cost_usd,
-        executions=len(drafts) + ran,
-        seconds=round(trajectory.seconds, 3),
-        sandbox_seconds=round(trajectory.sandbox_seconds + final_seconds, 3),
-        tier=tiers[-1] or None if tiers else None,
-        error=_clipped(error) if (error := score.error or trajectory.error) else None,
-        reply_faults=Counter(
-            s.detail["fault"] for s in trajectory.steps if "fault" in s.detail
-        ),
-        judge_calls=judge.calls,
-        judge_tokens=judge.tokens,
-        judge_cost_usd=judge.cost_usd,
-        recorded=counted(step.detail for step in trajectory.steps),
-    )
-
-
-def _clipped(text: str) -> str:
-    """What a row can hold of any text: not without end, and no halves of characters."""
-    whole = text.encode("utf-8", "backslashreplace").decode()
-    return (
-        whole
-        if len(whole) <= TOLD
-        else f"{whole[: TOLD // 2]} ... {whole[-TOLD // 2 :]}"
-    )
-
-
-def make_figures(score: Score) -> dict[str, str]:
-    """The pictures of a verdict; a text says so in place of what a page should not hold."""
-    return {
-        title: figure
-        if figure.startswith(("<svg ", "data:image/png;base64,"))
-        and len(figure) <= MAX_FIGURE
-        else _NO_FIGURE
-        for title, figure in score.figures.items()
-    }
-
-
-_NO_FIGURE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 40" width="300" height="40">'
-    f'<text x="4" y="24" fill="#76808b">larger than {MAX_FIGURE} characters: not kept</text></svg>'
-)
-
-
-def redact(
-    sample: Sample, trajectory: Trajectory, score: Score
-) -> tuple[Sample, Trajectory, Score]:
-    """What may be kept of a private question: verdicts and counts, and a digest of its text."""
-    digest = hashlib.sha256(sample.question.prompt.encode()).hexdigest()
-    question = replace(
-        sample.question,
-        prompt=f"private, SHA-256 {digest}",
-        mounts={},
-        attachments=(),
-        search=None,
-    )
-    error = "private" if score.error or trajectory.error else None
-    execution = score.execution and replace(
-        score.execution,
-        result=None,
-        payload=None,
-        stdout="",
-        stderr="",
-        error=None,
-        caught=(),
-    )
-    return (
-        replace(sample, question=question, target=None, reference=None),
-        replace(
-            trajectory,
-            code=None,
-            entry=None,
-            answer="",
-            value=None,
-            steps=(),
-            error=error,
-        ),
-        replace(
-            score,
-            reasons={},
-            artefacts={},
-            figures={},
-            execution=execution,
-            error=error,
-        ),
-    )
-
-
-def make_trajectory(
-    sample: Sample, trajectory: Trajectory, score: Score, judged: Sequence[Verdict] = ()
-) -> dict[str, Any]:
-    """Everything that led to the row, without the expected values, as JSON-able data."""
-    execution = score.execution
-    return {
-        "question": {
-            "id": sample.question.id,
-            "prompt": sample.question.prompt,
-            "formats": dict(sample.question.formats),
-            "files": sorted(sample.question.mounts),
-            "images": {
-                part.key: image_name(part)
-                for part in sample.question.attachments
-                if isinstance(part, Image)
-            },
-            "labels": dict(sample.labels),
-            "environment": sample.environment,
-        },
-        "steps": [{"kind": step.kind, **step.detail} for step in trajectory.steps],
-        **{name: getattr(trajectory, name) for name in _KEPT},
-        "usage": asdict(trajectory.usage),
-        "error": score.error or trajectory.error,
-        "execution": execution
-        and {
-            "outcome": str(execution.outcome),
-            "result": show(execution.result, SHOWN),
-            **{name: getattr(execution, name) for name in _EXECUTED},
-        },
-        "verdict": {name: getattr(score, name) for name in _JUDGED},
-        "judged": [asdict(verdict) for verdict in judged],
-    }

@@ -18,20 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from experiments.record import Row
+from experiments.record import Ending, Row
 from experiments.run.answering import (
     Answered,
     Job,
     Models,
     Plan,
     broken,
+    keep,
     open_answerer,
     open_models,
-    record,
 )
 from experiments.run.config import LauncherConfig, RunConfig
 from experiments.run.store import Store
-from experiments.scorers.base import Score
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 
@@ -262,9 +261,9 @@ class DaskLauncher:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 reason = f"no worker could answer: {type(error).__name__}: {error}"
-                return record(
-                    plan, job, broken(job, reason), Score("infra", error=reason)
-                )
+                trajectory = broken(job, reason)
+                ending = Ending.of(trajectory.stop_reason, reason)
+                return keep(plan, job, trajectory, ending)
             if result is None:
                 if self.gone is not None:
                     raise ExecutorError(self.gone)
@@ -272,8 +271,8 @@ class DaskLauncher:
             if "unfit" not in result:
                 try:
                     store.remember_packages(result["packages"])
-                    row, trajectory, figures = result["answer"]
-                    return Answered(Row(**row), trajectory, figures)
+                    row, record, figures = result["answer"]
+                    return Answered(Row(**row), record, figures)
                 except (
                     UsageError
                 ) as error:  # answers of other versions cannot share a table

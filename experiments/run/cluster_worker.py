@@ -65,7 +65,7 @@ class Closing(WorkerPlugin):
 async def answer(asked: Asked) -> dict[str, Any]:
     """The task: answer a question (id and seed) on the worker that it runs on.
 
-    Returns ``answer`` (row, trajectory, figures) and ``packages``, or ``unfit``: why this worker
+    Returns ``answer`` (row, record, figures) and ``packages``, or ``unfit``: why this worker
     cannot answer; always ``worker``.
     """
     worker = get_worker()
@@ -83,7 +83,7 @@ async def answer(asked: Asked) -> dict[str, Any]:
         _users[asked["key"]] -= 1
     return {
         "packages": {name: dict(v) for name, v in warm.answerer.packages.items()},
-        "answer": (answered.row.model_dump(), answered.trajectory, answered.figures),
+        "answer": (answered.row.model_dump(), answered.record, answered.figures),
         "worker": worker.address,
     }
 

@@ -254,7 +254,7 @@ class Work:
         for part in job.sample.question.attachments:
             if isinstance(part, Image) and not job.sample.private:
                 store.keep_image(part)
-        store.append(row, answered.trajectory, answered.figures)
+        store.append(row, answered.record, answered.figures)
         self.failures = self.failures + 1 if row.infra else 0
         _count(row, self.plan.meter)
         metric = self.plan.benchmark.scorer.metrics[0]

@@ -26,8 +26,8 @@ from experiments.run.config import UNHASHED, RunConfig
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines
 
-#: Of a run folder; one of another form cannot be resumed.
-FORM = 2
+#: Of a run folder: 3 has records and rows with an ending; rows of form 2 are read as such.
+FORM, READABLE = 3, (2, 3)
 
 
 def run_folder(config: RunConfig, config_hash: str) -> Path:
@@ -95,7 +95,7 @@ class Store:
         }
         path = self.folder / "run.json"
         theirs = read_json(path) if path.exists() else self._description
-        if theirs.get("form") != FORM:
+        if theirs.get("form") not in READABLE:
             raise UsageError(
                 f"{self.folder}: was written by another version of matsmith, whose rows have "
                 "a different format; start a new run with name=... or out=DIR"
@@ -175,17 +175,18 @@ class Store:
         return {
             key: row
             for key, row in latest.items()
-            if not row.infra and not (row.not_finished and _raised(row.limit, budget))
+            if not row.infra
+            and not (row.not_finished and _raised(row.ending.limit, budget))
         }
 
     def append(
-        self, row: Row, trajectory: str, figures: Mapping[str, str] | None = None
+        self, row: Row, record: str, figures: Mapping[str, str] | None = None
     ) -> None:
-        """Store one answer, its trajectory as JSON; it survives a crash once this returns."""
+        """Store one answer and the line of its record; both survive a crash once this returns."""
         if figures:
             (self.folder / "figures").mkdir(exist_ok=True)
             write_json(figures_path(self.folder, row.question_id, row.seed), figures)
-        write_text(trajectory_path(self.folder, row.question_id, row.seed), trajectory)
+        write_text(trajectory_path(self.folder, row.question_id, row.seed), record)
         self._results.append(row.model_dump())
 
     def keep_image(self, image: Image) -> None:

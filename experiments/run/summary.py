@@ -143,7 +143,7 @@ def summarise(
             sum((Counter(row.recorded) for row in latest.values()), Counter())
         ),
         "outcomes": _counts(row.outcome for row in latest.values()),
-        "stop_reasons": _counts(str(row.stop_reason) for row in latest.values()),
+        "stop_reasons": _counts(row.ending.reason for row in latest.values()),
         **{name: _sum(getattr(row, name) for row in rows) for name in _SUMS},
         "judge": config.judge.name if config.judge else None,
         "tokens_estimated": any(row.tokens_estimated for row in rows),

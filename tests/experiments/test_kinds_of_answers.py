@@ -29,7 +29,7 @@ class Judged:
     executes: bool = False
     warmup: str = ""
 
-    def parts(self, task):
+    def criteria(self, task):
         return ("prose",)
 
     async def score(self, task, trajectory, tools):
@@ -168,6 +168,7 @@ def test_a_run_its_report_and_its_replay(kind, httpserver, tmp_path):
         for key in (
             "config_hash",
             "recorded",
+            "digest",
             *(key for key in [*row] if "seconds" in key),
         ):
             row.pop(key, None)

@@ -18,7 +18,8 @@ from experiments.benchmarks.mattools.benchmark import (
     annotate,
 )
 from experiments.benchmarks.mattools.unit_tests import load, verdict
-from experiments.run.answering import make_row
+from experiments.record import Ending, Row
+from experiments.run.recording import make_record
 from experiments.run.summary import summarise
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
@@ -263,7 +264,9 @@ def test_a_summary_counts_with_and_without_faulty_properties(configure):
         "test_vacancy", 0, "", "f", "", (), Usage(), "answered", "strict"
     )
     passed = {prop.name: bool(prop.erratum) for prop in task.properties}
-    row = make_row("h", task, ended, Score("ok", {"runnable": 1.0}, passed), criteria=2)
+    score = Score("ok", {"runnable": 1.0}, passed)
+    record = make_record("h", task, ended, Ending.of("answered"), score, criteria=2)
+    row = Row.of(record, record.line())
 
     def summary(task, *rows):
         return summarise(

@@ -317,7 +317,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
 def test_a_damaged_trajectory_costs_only_its_own_steps(two_runs, tmp_path, damage):
     trajectory_path(two_runs[0], "cubic", 0).write_text(damage)
     text = page_of(two_runs[:1], tmp_path)
-    assert text.count("the trajectory of this answer is damaged") == 1
+    assert text.count("the record of this answer is damaged") == 1
     assert all(f'id="q-{question}"' in text for question in QUESTIONS)
 
 

@@ -4,14 +4,10 @@ import pytest
 
 from agents.base import Question, Trajectory, Usage
 from experiments.benchmarks.mattools.published import AUTHORS_RULE, MatToolsScorer
+from experiments.record import Ending, Row
 from experiments.report.groups import breakdown
 from experiments.report.runs import Run
-from experiments.run.answering import (
-    MAX_FIGURE,
-    make_figures,
-    make_row,
-    make_trajectory,
-)
+from experiments.run.recording import MAX_FIGURE, make_figures, make_record
 from experiments.samples import Property, Sample
 from experiments.scorers.base import (
     CRITERIA,
@@ -110,9 +106,10 @@ async def test_the_authors_rule_stands_beside_ours():
         half = await score({"a": 1, "b": 3})
         assert (half.passed, half.values["published"]) == ({"a": True, "b": False}, 1)
         assert (await score(None)).values == {"runnable": 0.0, "published": 0}
-    row = make_row("h", wanted, answer(""), raised, criteria=2)
-    assert measure(row, AUTHORS_RULE) == (0, 2)
-    assert make_trajectory(wanted, answer(""), raised)["execution"]["cpu_seconds"] >= 0
+    ending = Ending.of("answered")
+    record = make_record("h", wanted, answer(""), ending, raised, criteria=2)
+    assert measure(Row.of(record, record.line()), AUTHORS_RULE) == (0, 2)
+    assert record.execution.cpu_seconds >= 0
 
 
 @pytest.mark.long
@@ -190,7 +187,7 @@ def test_a_share_above_a_baseline_is_one_of_what_the_baseline_leaves():
 def test_what_no_page_should_hold_is_no_figure():
     whole = {"a": "<svg >", "b": "data:image/png;base64,AA=="}
     long = {"long": "<svg " + "x" * MAX_FIGURE, "script": "data:text/html,x"}
-    kept = make_figures(Score("ok", figures={**whole, **long}))
+    kept = make_figures(task(1), Score("ok", figures={**whole, **long}))
     assert {name: kept[name] for name in whole} == whole
     assert all("not kept" in kept[name] for name in long)
 

@@ -83,7 +83,8 @@ def test_what_a_limit_ended_is_not_finished_and_waits_for_a_higher_limit(
     assert main([*command, "budget.calls=1"]) == 1
     assert "not finished: 2 questions" in capsys.readouterr().out.splitlines()[-1]
     assert [
-        (r.outcome, r.passed, r.values, r.calls, r.limit) for r in rows_of(tmp_path)
+        (r.outcome, r.passed, r.values, r.calls, r.ending.limit)
+        for r in rows_of(tmp_path)
     ] == [("not_finished", None, {}, 1, ("calls", 1.0))] * 2
     summary = summary_of(tmp_path)
     assert (summary["not_finished"], summary["answers"], summary["infra"]) == (2, 0, 0)
@@ -109,7 +110,11 @@ def test_a_reply_without_usage_ends_the_question_and_is_no_score(
     price = "model.price={prompt: 1, completion: 2}"
     assert main([*real, "system=single", "budget.cost_usd=1", price, "limit=1"]) == 1
     (row,) = rows_of(tmp_path)
-    assert (row.limit, row.cost_usd, row.passed) == (("cost_usd", 1.0), None, None)
+    assert (row.ending.limit, row.cost_usd, row.passed) == (
+        ("cost_usd", 1.0),
+        None,
+        None,
+    )
     assert "the endpoint reported no usage" in (row.error or "")
 
 

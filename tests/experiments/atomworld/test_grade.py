@@ -15,10 +15,11 @@ from experiments.benchmarks.atomworld.benchmark import AtomWorldBenchmark, pictu
 from experiments.benchmarks.atomworld.crystal import Crystal, wrap
 from experiments.benchmarks.atomworld.generate import generate
 from experiments.command import main
+from experiments.record import Ending, Row
 from experiments.report.command import main as report
 from experiments.report.groups import breakdown, failure
 from experiments.report.runs import load_runs
-from experiments.run.answering import make_row
+from experiments.run.recording import make_record
 from experiments.scorers.base import ScoringContext
 from sandbox.base import Execution, Outcome
 from tests.experiments.atomworld.test_actions import crystal_of, published, rows
@@ -206,7 +207,8 @@ async def test_an_agent_that_left_nothing_says_how_it_ended(ended, named, shown)
         sample, left, ScoringContext(None, Slow(strictly=grade.strictly))
     )
     assert score.reasons == {"structure": named}
-    row = make_row("", sample, left, score, criteria=1)
+    record = make_record("", sample, left, Ending.of(ended), score, criteria=1)
+    row = Row.of(record, record.line())
     assert (row.calls, row.tokens) == (None, None)
     assert failure(row, "structure") == shown
 
