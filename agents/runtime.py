@@ -22,10 +22,10 @@ from agents.models import Chat, ModelClient, ModelConfig, Scene, build_model, fi
 from matsmith.core.errors import UsageError
 from retrieval.base import RetrievalError, Retriever
 from sandbox import environments
-from sandbox.base import Sandbox, SandboxConfig
+from sandbox.base import Sandbox, SandboxConfig, Verifier
 
 if TYPE_CHECKING:
-    from sandbox.pool import PooledSandbox
+    from sandbox.pool import Pool, PooledSandbox, PooledVerifier
 
 Say = Callable[[str], None]
 Made = TypeVar("Made")
@@ -36,8 +36,8 @@ SENT = 1.0  # seconds within which a first request is sent, before its answer is
 class Runtime:
     """Everything that works on the questions of one environment.
 
-    ``sandbox`` runs the code of models, drafts and final answers; ``verifier`` the verification,
-    never a model's code; ``None`` where there is none. ``timeout`` is in seconds of processor time
+    ``sandbox`` runs the code of models, drafts and final answers, ``verifier`` what knows expected
+    values; ``None`` where there is none. ``timeout`` is in seconds of processor time
     for one execution; ``versions`` are those installed, by distribution name.
     """
 
@@ -45,7 +45,7 @@ class Runtime:
     model: ModelClient
     retriever: Retriever | None
     sandbox: Sandbox | None
-    verifier: Sandbox | None
+    verifier: Verifier | None
     timeout: float
     versions: Mapping[str, str]
 
@@ -109,9 +109,10 @@ async def open_runtime(
         # Where no drafts run, verification is all the work; elsewhere one worker keeps up with it.
         verifiers = 1 if system.writes_code else limits.workers
         sandbox: Sandbox | None = None
-        verifier: Sandbox | None = None
+        verifier: Verifier | None = None
         if executes:
-            sandbox = await _opened(stack, limits, warm=warm and not late)
+            sandbox = _sandbox(limits)
+            await _open(stack, sandbox, warm=warm and not late)
         if (
             executes and verifies is not None
         ):  # compares data, without the environment's imports
@@ -119,9 +120,8 @@ async def open_runtime(
                 "workers": verifiers,
                 "options": {**limits.options, "warmup": verifies},
             }
-            verifier = await _opened(
-                stack, limits.model_copy(update=changes), warm=True
-            )
+            verifier = _verifier(limits.model_copy(update=changes))
+            await _open(stack, verifier, warm=True)
         if sandbox is not None and warm and late:
             starting = sandbox.run("", "", timeout=limits.timeout)
             await stack.enter_async_context(_meanwhile(starting))
@@ -197,18 +197,22 @@ async def _meanwhile(
             task.exception()
 
 
-async def _opened(
-    stack: AsyncExitStack, limits: SandboxConfig, *, warm: bool
-) -> Sandbox:
-    sandbox = _sandbox(limits)
-    stack.push_async_callback(sandbox.close)
-    return await stack.enter_async_context(sandbox) if warm else sandbox
+async def _open(stack: AsyncExitStack, pool: Pool, *, warm: bool) -> None:
+    stack.push_async_callback(pool.close)
+    if warm:
+        await stack.enter_async_context(pool)
 
 
 def _sandbox(limits: SandboxConfig) -> PooledSandbox:
     from sandbox.factory import get_sandbox  # noqa: PLC0415 -- Docker's client is slow to import
 
     return get_sandbox(limits)
+
+
+def _verifier(limits: SandboxConfig) -> PooledVerifier:
+    from sandbox.factory import get_verifier  # noqa: PLC0415 -- see above
+
+    return get_verifier(limits)
 
 
 async def open_retriever(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from matsmith.core.errors import ActionableError
+from sandbox.inside.tagged import UnencodableError
 
 
 class Outcome(StrEnum):
@@ -110,11 +111,12 @@ class Job:
     collect: bool = False
 
 
-class Sandbox(ABC):
-    """Runs untrusted code in isolation. Safe for concurrent use from one event loop."""
+class AnswerSandbox(ABC):
+    """Runs the code of answers: it takes source, and no data that could be an expected value."""
 
-    tier: str  # name of the isolation that is in force
+    tier: str  # name of the confinement that is in force
 
+    @abstractmethod
     async def run(
         self,
         code: str,
@@ -132,8 +134,37 @@ class Sandbox(ABC):
         folder ``out`` there, and hands over what the code leaves in it. Raises `SandboxError` when
         the sandbox failed even after a retry; a fault of the code is an ``Execution``.
         """
+
+
+class Workers(ABC):
+    """Executes jobs in isolation. Safe for concurrent use from one event loop."""
+
+    tier: str
+
+    @abstractmethod
+    async def execute(self, job: Job) -> Execution:
+        """Do one job; see :meth:`AnswerSandbox.run`."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Stop every worker. Idempotent."""
+
+
+class Sandbox(AnswerSandbox, Workers):
+    """Runs untrusted code, and functions of this project on untrusted data."""
+
+    async def run(
+        self,
+        code: str,
+        entry: str,
+        *,
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+        collect: bool = False,
+    ) -> Execution:
+        """See :meth:`AnswerSandbox.run`."""
         source = code.encode("utf-8", "surrogatepass")
-        return await self._execute(Job(source, entry or "", timeout, mounts, collect))
+        return await self.execute(Job(source, entry or "", timeout, mounts, collect))
 
     async def call(
         self,
@@ -147,22 +178,55 @@ class Sandbox(ABC):
     ) -> Execution:
         """Call ``function(*arguments)`` of a module of this project in a run of its own.
 
-        The way for graders and probes: ``await sandbox.call("experiments.benchmarks.x.grade",
-        "judge", [gold, answer], timeout=30)``. The text of the module goes into the sandbox,
-        with that of every module of the project that it imports; it may also import
-        ``sandbox.inside`` (tagged JSON, comparison, formats) and what the environment has.
-        Arguments travel as results do (`sandbox.inside.tagged`), and stay data. See also `run`.
+        The way for probes and pictures; what knows an expected value goes to a `Verifier`. The
+        text of the module goes into the sandbox, with that of every module of the project that it
+        imports; it may also import ``sandbox.inside`` (tagged JSON, comparison, formats) and what
+        the environment has. Arguments travel as results do (`sandbox.inside.tagged`), and stay
+        data. See also `run`.
         """
         order = Call(module, function, arguments)
-        return await self._execute(Job(order, None, timeout, mounts, collect))
+        return await self.execute(Job(order, None, timeout, mounts, collect))
 
-    @abstractmethod
-    async def _execute(self, job: Job) -> Execution:
-        """See `run`."""
 
-    @abstractmethod
-    async def close(self) -> None:
-        """Stop every worker. Idempotent."""
+class Verifier(Workers):
+    """Compares answers with expected values, in workers where no answer's sandbox ever is.
+
+    It is no `AnswerSandbox`, so that neither can be given in the place of the other.
+    """
+
+    async def judge(
+        self,
+        module: str,
+        function: str,
+        arguments: Sequence[Any],
+        *,
+        control: Sequence[Any],
+        timeout: float,
+        mounts: Sequence[Mount] = (),
+    ) -> Execution:
+        """Call ``function(*arguments)`` of a module of this project; see :meth:`Sandbox.call`.
+
+        ``control`` are the same arguments with a right or an empty answer in place of the one that
+        is judged: where a comparison does not end, it tells a fault of the answer (an ``Execution``
+        that is not ``ok``) from one of the grader (a `SandboxError`).
+        """
+        try:
+            done = await self.execute(
+                Job(Call(module, function, arguments), None, timeout, mounts)
+            )
+        except UnencodableError as error:  # deeper or larger than what can be sent
+            done = Execution(Outcome.BAD_RESULT, error=str(error))
+        if done.outcome is Outcome.OK:
+            return done
+        tried = await self.execute(
+            Job(Call(module, function, control), None, timeout, mounts)
+        )
+        if tried.outcome is not Outcome.OK:
+            raise SandboxError(
+                f"verification by {module}.{function} fails without the answer, too:"
+                f" {tried.outcome}: {tried.error}"
+            )
+        return done
 
 
 class SandboxConfig(BaseModel, extra="forbid", frozen=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sandbox import bubblewrap, environments
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.pool import PooledSandbox
+from sandbox.pool import PooledSandbox, PooledVerifier
 from sandbox.worker import Backend
 
 if TYPE_CHECKING:
@@ -34,11 +34,20 @@ def get_sandbox(config: SandboxConfig | None = None) -> PooledSandbox:
     empty or ``False``: none), and what :class:`sandbox.docker.Docker` takes.
     """
     config = config or SandboxConfig()
+    return PooledSandbox(_backend(config), config, _warmup(config))
+
+
+def get_verifier(config: SandboxConfig | None = None) -> PooledVerifier:
+    """Like `get_sandbox`, with workers for verification only."""
+    config = config or SandboxConfig()
+    return PooledVerifier(_backend(config), config, _warmup(config))
+
+
+def _warmup(config: SandboxConfig) -> str:
     chosen = config.options.get("warmup", True)
-    warmup = (
-        str(chosen or "") if chosen is not True else environments.warmup(config.env)
-    )
-    return PooledSandbox(_backend(config), config, warmup)
+    if chosen is True:
+        return environments.warmup(config.env)
+    return str(chosen or "")
 
 
 def available() -> list[str]:

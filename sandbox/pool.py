@@ -17,6 +17,8 @@ from sandbox.base import (
     Sandbox,
     SandboxConfig,
     SandboxError,
+    Verifier,
+    Workers,
 )
 from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
@@ -43,8 +45,8 @@ def failures(execution: Execution) -> list[str]:
     return [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
 
 
-class PooledSandbox(Sandbox):
-    """Runs code on warm workers of one backend. Use within one event loop.
+class Pool(Workers):
+    """Warm workers of one backend, of its own. Use within one event loop.
 
     Workers start when they are first needed. The first one proves its controls (see
     `sandbox.inside.probe`) before any code runs.
@@ -74,7 +76,8 @@ class PooledSandbox(Sandbox):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _execute(self, job: Job) -> Execution:
+    async def execute(self, job: Job) -> Execution:
+        """See :class:`sandbox.base.Workers`."""
         targets = check_targets(job.mounts, collect=job.collect)
         inputs = [
             self._read(mount.source, signature(mount.source)) for mount in job.mounts
@@ -102,7 +105,8 @@ class PooledSandbox(Sandbox):
                 return await self._blame(error)
 
     async def _blame(self, fault: WorkerError) -> Execution:
-        """Two workers died with the same code: its doing when a fresh one runs good code."""
+        """Two workers died with the same code: its doing when a third one is in order."""
+        self._proven = False  # the third one proves its controls, too
         try:
             canary = await self._once(Job(CANARY.encode(), "sing"))
         except WorkerError as error:
@@ -177,3 +181,11 @@ class PooledSandbox(Sandbox):
                 f"the {self.tier} sandbox failed its probe: {'; '.join(broken)}. Nothing"
                 " was run. Use another backend, or see docs/sandbox.md."
             )
+
+
+class PooledSandbox(Pool, Sandbox):
+    """Runs untrusted code on warm workers."""
+
+
+class PooledVerifier(Pool, Verifier):
+    """Compares answers with expected values on warm workers."""

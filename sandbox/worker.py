@@ -244,29 +244,36 @@ class Worker:
                 float(header["cpu_seconds"]),
             )
             self.clean = header["clean"] is True
+            if reason is not None and reason not in _REASONS:
+                raise ValueError(f"an unknown reason {reason!r:.100}")  # noqa: TRY301
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
-        try:
-            message, caught, files, left = read_report(message)
-        except ValueError:
-            caught, files, left, message = (), (), (), b"?\n"  # no kind of outcome
-        done = judge(reason, status, message)
-        text = done.error
-        if done.outcome is Outcome.TIMEOUT:
-            wall = self._config.wall(timeout)
-            text = f"{text} (timeout {timeout:g} s of processor time, {wall:g} s of wall time)"
         return replace(
-            done,
+            self._ending(reason, status, message, timeout),
             stdout=stdout.decode(errors="replace"),
             stderr=stderr.decode(errors="replace"),
-            error=text,
             seconds=seconds,
             tier=self._tier,
             cpu_seconds=cpu_seconds,
-            caught=caught,
-            files=files if done.outcome is Outcome.OK else (),
-            left=left if done.outcome is Outcome.OK else (),
         )
+
+    def _ending(
+        self, reason: str | None, status: int, message: bytes, timeout: float
+    ) -> Execution:
+        """What the run ended with; whatever reading its bytes raises is the fault of the code."""
+        try:
+            message, caught, files, left = read_report(message)
+            done = judge(reason, status, message)
+        except Exception as error:  # noqa: BLE001 - see above
+            text = f"the result cannot be read: {type(error).__name__}"
+            return Execution(Outcome.BAD_RESULT, error=text)
+        if done.outcome is Outcome.OK:
+            return replace(done, caught=caught, files=files, left=left)
+        cause = done.error
+        if done.outcome is Outcome.TIMEOUT:
+            wall = self._config.wall(timeout)
+            cause = f"{cause} (timeout {timeout:g} s of processor time, {wall:g} s of wall time)"
+        return replace(done, error=cause, caught=caught)
 
 
 _REASONS = {
@@ -289,8 +296,6 @@ def judge(reason: str | None, status: int, message: bytes) -> Execution:
     its result: untrusted bytes.
     """
     if reason is not None:
-        if reason not in _REASONS:
-            raise WorkerError(f"an unknown reason {reason!r:.100}")
         outcome, text = _REASONS[reason]
         return Execution(outcome, error=text)
     if os.WIFSIGNALED(status):

@@ -13,7 +13,7 @@ from experiments.record import Row
 from experiments.samples import Sample
 from experiments.scorers.judge import Judge
 from matsmith.core.configuration import data_of
-from sandbox.base import Execution, Mount, Sandbox, SandboxError
+from sandbox.base import AnswerSandbox, Execution, Mount, SandboxError, Verifier
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,12 @@ class Score:
 class ScoringContext:
     """What a scorer may use.
 
-    ``sandbox`` runs the code of models for at most ``timeout`` seconds of processor time;
-    ``verifier`` compares with expected values, and never runs a model's code.
+    ``sandbox`` runs the code of models for at most ``timeout`` seconds of processor time, and takes
+    nothing else; ``verifier`` is where an answer meets expected values.
     """
 
-    sandbox: Sandbox | None = None
-    verifier: Sandbox | None = None
+    sandbox: AnswerSandbox | None = None
+    verifier: Verifier | None = None
     timeout: float = 60.0
     judge: Judge | None = None
 

@@ -17,9 +17,8 @@ from agents.base import Trajectory
 from agents.models import FAULTS
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext
-from experiments.scorers.properties import ANSWERS_FAULT, not_runnable
+from experiments.scorers.properties import not_runnable
 from sandbox.base import Execution, Outcome, SandboxError
-from sandbox.inside.tagged import UnencodableError
 
 #: Seconds of processor time for one verdict, unless a grader needs more.
 TIMEOUT = 30.0
@@ -76,26 +75,21 @@ async def grade(
     grader: str,
     rule: str,
     *arguments: Any,
+    control: Sequence[Any],
     timeout: float = TIMEOUT,
 ) -> Any:
-    """Call a function of a grader in the sandbox for verification; see `sandbox.base.Sandbox.call`.
+    """Call a function of a grader in the sandbox for verification; see `Verifier.judge`.
 
-    ``None`` when the answer took it past a limit (of ``timeout`` seconds of processor time); a
-    `SandboxError` where there is no sandbox, or the grader itself failed.
+    ``control`` are the arguments with a right or an empty answer. ``None`` when the answer made it
+    fail, or took it past a limit (of ``timeout`` seconds of processor time); a `SandboxError` where
+    there is no sandbox, or the grader fails with ``control``, too.
     """
     if context.verifier is None:
         raise SandboxError("answers are verified in a sandbox, but there is none")
-    try:
-        verdict = await context.verifier.call(grader, rule, arguments, timeout=timeout)
-    except UnencodableError:
-        return None
-    if verdict.outcome in ANSWERS_FAULT:
-        return None
-    if verdict.outcome is not Outcome.OK:
-        raise SandboxError(
-            f"verification ended with {verdict.outcome}: {verdict.error}"
-        )
-    return verdict.result
+    verdict = await context.verifier.judge(
+        grader, rule, arguments, control=control, timeout=timeout
+    )
+    return verdict.result if verdict.outcome is Outcome.OK else None
 
 
 def accuracy(sample: Sample, answer: Any) -> bool:

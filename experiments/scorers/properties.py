@@ -6,6 +6,7 @@ returned is passed, as tagged JSON, to a second sandbox that runs `sandbox.insid
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,23 +24,11 @@ from experiments.scorers.base import (
     Scorer,
     ScoringContext,
 )
-from sandbox.base import Execution, Mount, Outcome, Sandbox, SandboxError
+from sandbox.base import Execution, Mount, Outcome, SandboxError, Verifier
 from sandbox.inside import compare
 
 #: Seconds for one verification; comparing the largest permitted answer takes a fraction.
 VERIFY_TIMEOUT = 30.0
-
-#: Ends of a verification that an answer can bring about by its sheer size.
-ANSWERS_FAULT = frozenset(
-    {
-        Outcome.TIMEOUT,
-        Outcome.MEMORY,
-        Outcome.OUTPUT_FLOOD,
-        Outcome.KILLED,
-        Outcome.NO_RESULT,
-        Outcome.BAD_RESULT,
-    }
-)
 
 #: By property whether it passed, and why not.
 Verdicts = dict[str, tuple[StrictBool, StrictStr]]
@@ -93,7 +82,7 @@ class PropertyScorer(Scorer):
         )
 
     async def verify(
-        self, verifier: Sandbox, sample: Sample, payload: str
+        self, verifier: Verifier, sample: Sample, payload: str
     ) -> tuple[Verdicts, Mapping[str, float]]:
         """Compare the returned dict, as tagged JSON, with what is expected.
 
@@ -143,20 +132,20 @@ def present(sample: Sample) -> list[Mount]:
 
 
 async def verify_apart(
-    verifier: Sandbox, properties: Sequence[Property], payload: str
+    verifier: Verifier, properties: Sequence[Property], payload: str
 ) -> Verdicts:
     """Compare a returned dict, as tagged JSON, in a sandbox that did not run the answer's code."""
-    arguments = ([vars(prop) for prop in properties], payload)
-    execution = await verifier.call(
-        compare.__name__, "verify", arguments, timeout=VERIFY_TIMEOUT
+    wanted = [vars(prop) for prop in properties]
+    execution = await verifier.judge(
+        compare.__name__,
+        "verify",
+        [wanted, payload],
+        control=[wanted, expected_payload(properties)],
+        timeout=VERIFY_TIMEOUT,
     )
-    if execution.outcome in ANSWERS_FAULT:
+    if execution.outcome is not Outcome.OK:
         reason = f"the answer cannot be verified: {execution.outcome}"
         return dict.fromkeys((prop.name for prop in properties), (False, reason))
-    if execution.outcome is not Outcome.OK:
-        raise SandboxError(
-            f"verification ended with {execution.outcome}: {execution.error}"
-        )
     try:
         verdicts = _VERDICTS.validate_python(execution.result)
         return {prop.name: verdicts[prop.name] for prop in properties}
@@ -164,6 +153,12 @@ async def verify_apart(
         raise SandboxError(
             "verification returned something that is not a verdict"
         ) from error
+
+
+def expected_payload(properties: Sequence[Property]) -> str:
+    """The tagged JSON of a dict that holds the expected values themselves."""
+    pairs = [f"[{json.dumps(prop.name)},{prop.expected}]" for prop in properties]
+    return f'{{"$":"dict","v":[{",".join(pairs)}]}}'
 
 
 def verify_here(properties: Sequence[Property], payload: str) -> Verdicts:

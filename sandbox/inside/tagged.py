@@ -20,6 +20,9 @@ plain                     ``None``, ``bool``, ``int``, ``float``, ``str``, ``lis
 ``opaque``                :class:`Opaque`: anything else, by its repr
 ========================  ==========================================================
 
+It is a closed grammar: what Python could not have made is refused, such as a list as a key or
+as a member of a set, an item of no bytes, a time that is counted in steps of zero.
+
 Hashing: an answer can choose numbers and tuples that all have one hash, and objects hash by
 their class alone. A hash table of these takes quadratic time, so none is made of them.
 """
@@ -63,9 +66,15 @@ OUT_BYTES = 8 * MB  # of it, all files together
 MAX_CAUGHT = 20  # exceptions reported that the code caught itself
 MAX_MESSAGE = 300  # characters of the message of one of them
 MAX_DEPTH = 100  # nesting of a result
+MAX_DIMENSIONS = 32  # of an array
 MAX_NODES = 1_000_000  # values in one result; arrays travel as bytes and count once
 MAX_SECONDS = 20.0  # to decode one result: the largest permitted one takes a few
-_DTYPE = re.compile(r"[<>|][biufcmMUS]\d{1,8}(\[\d{0,9}[a-zA-Zμ]{1,2}\])?")
+#: Numbers, text and times as numpy writes their types; no item of zero bytes, no unit of time that
+#: is a multiple: numpy divides by it, also by zero, which ends the process.
+_DTYPE = re.compile(
+    r"[<>|](?:b1|[iu][1248]|f(?:[248]|12|16)|c(?:8|16|24|32)|[US][1-9]\d{0,7}"
+    r"|[mM]8(?:\[(?:Y|M|W|D|h|m|s|ms|us|μs|ns|ps|fs|as)\])?)"
+)
 _LAST_CODE_POINT = 0x10FFFF
 _READY = frozenset({str, int, bool, type(None)})  # what JSON gives is what it means
 
@@ -154,7 +163,7 @@ def _encode_msonable(value: Any, depth: int) -> Any:
         fields = value.as_dict()
     except Exception:  # noqa: BLE001 - the code's own as_dict may raise anything
         fields = None
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict) or not all(type(key) is str for key in fields):
         return _opaque(value)
     return _encode_stand_in(Msonable(_class_name(value), dict(fields)), depth)
 
@@ -163,6 +172,11 @@ def _encode_numpy(value: Any, depth: int) -> Any:
     numpy, dtype, scalar = load_numpy(), value.dtype, is_scalar(value)
     if isinstance(value, numpy.ma.MaskedArray):
         return _opaque(value)
+    if (
+        dtype.kind in "US" and dtype.itemsize == 0
+    ):  # an empty text still has an item size
+        value = numpy.asarray(value).astype(f"{dtype.kind}1")
+        dtype = value.dtype
     told = {"$": "scalar", "dtype": dtype.str}
     if not scalar:
         told = {"$": "array", "dtype": dtype.str, "shape": list(value.shape)}
@@ -302,12 +316,14 @@ class _Decoder:
                 return tuple(self._inner(plain))
             case "set" | "frozenset" as kind:
                 items = self._inner(plain)
+                _check_hashable(items, kind)
                 if not all(map(hashes_well, items)):
                     return Members(tuple(items), kind == "frozenset")
                 return set(items) if kind == "set" else frozenset(items)
             case "dict":
                 listed = _typed(plain, "v", list)
                 pairs = [(self.value(key), self.value(item)) for key, item in listed]
+                _check_hashable([key for key, _ in pairs], "dict")
                 well = all(hashes_well(key) for key, _ in pairs)
                 return _unique(pairs) if well else Pairs(tuple(pairs))
             case "scalar":
@@ -316,12 +332,13 @@ class _Decoder:
                 return self._array(plain)
             case str(tag) if tag in _BY_TAG:
                 kind, keys = _BY_TAG[tag]
-                return kind(
-                    *(
-                        self.value(_typed(plain, k, wanted))
-                        for k, wanted in keys.items()
-                    )
-                )
+                parts = [
+                    self.value(_typed(plain, key, wanted))
+                    for key, wanted in keys.items()
+                ]
+                if kind is Msonable and not _is_record(parts[-1]):
+                    raise WireError("the fields of an object are a dict with names")
+                return kind(*parts)
             case unknown:
                 raise WireError(f"unknown tag {unknown!r:.100}")
 
@@ -340,10 +357,11 @@ class _Decoder:
 
     def _array(self, plain: Mapping[str, Any]) -> Any:
         shape = tuple(_typed(plain, "shape", list))
-        if len(shape) > 32 or not all(
-            type(size) is int and size >= 0 for size in shape
-        ):
+        lengths = all(type(size) is int and size >= 0 for size in shape)
+        if len(shape) > MAX_DIMENSIONS or not lengths:
             raise WireError("a shape is a list of lengths")
+        if math.prod(size or 1 for size in shape) > FLOOD:  # also of what holds nothing
+            raise WireError("an array of too many items")
         if plain["dtype"] != "object":
             return _buffer(_bytes(plain["raw"]), _dtype(plain), shape)
         items = self._inner(plain)
@@ -353,6 +371,35 @@ class _Decoder:
         for index, item in enumerate(items):
             array[index] = item
         return array.reshape(shape)
+
+
+#: What Python hashes, of all that a result can be: keys of a dict, members of a set.
+_HASHABLE = (
+    *(type(None), bool, int, float, complex, str, bytes),
+    *(Element, Species, EnumMember, Msonable, Opaque),
+)
+
+
+def _check_hashable(items: Iterable[Any], owner: str) -> None:
+    """Refuse what Python would not have taken; content of tuples and frozen sets counts too."""
+    rest = list(items)
+    while rest:
+        item = rest.pop()
+        if isinstance(item, tuple):
+            rest += item
+        elif isinstance(item, Members) and not item.frozen:
+            raise WireError(f"a set cannot be in a {owner}")
+        # Frozen sets were looked at when they were made.
+        elif not isinstance(item, (*_HASHABLE, frozenset, Members)) and not is_scalar(
+            item
+        ):
+            raise WireError(
+                f"a {type_name(item)} cannot be a key or member of a {owner}"
+            )
+
+
+def _is_record(fields: Any) -> bool:
+    return type(fields) is dict and all(type(name) is str for name in fields)
 
 
 def _typed(plain: Mapping[str, Any], key: str, kind: type) -> Any:
@@ -378,8 +425,8 @@ def _buffer(raw: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     numpy = load_numpy()
     if math.prod(shape) * dtype.itemsize != len(raw):
         raise WireError("shape and number of bytes differ")
-    if not raw:  # an item size of 0 would let any shape pass
-        return numpy.empty(shape if 0 in shape else (), dtype)
+    if not raw:
+        return numpy.empty(shape, dtype)
     if (
         dtype.kind == "U"
         and numpy.frombuffer(raw, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT

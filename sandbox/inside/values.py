@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    ValuesView,
+)
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -55,7 +62,7 @@ class Opaque:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Members(Collection[Any]):
     """A set that is not hashed: its items in the order in which they came, not compared."""
 
@@ -63,7 +70,7 @@ class Members(Collection[Any]):
     frozen: bool = False
 
     def __contains__(self, item: object) -> bool:
-        return item in self.items
+        return any(_equal_scalars(mine, item) for mine in self.items)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -72,15 +79,28 @@ class Members(Collection[Any]):
         return len(self.items)
 
 
+class PairsView(ItemsView[Any, Any]):
+    """Keys with their values as they stand: no key is looked up, so none is compared."""
+
+    _mapping: Pairs
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(self._mapping.pairs)
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs(Mapping[Any, Any]):
-    """A dict that is not hashed: looking a key up takes time in the number of pairs."""
+    """A dict that is not hashed: looking a key up takes time in the number of pairs.
+
+    Only scalars are found: keys of other kinds are shown and compared by `.compare`, never by
+    their own ``==``.
+    """
 
     pairs: tuple[tuple[Any, Any], ...]
 
     def __getitem__(self, key: Any) -> Any:
         for mine, value in self.pairs:
-            if type(mine) is type(key) and mine == key:
+            if _equal_scalars(mine, key):
                 return value
         raise KeyError(key)
 
@@ -90,10 +110,21 @@ class Pairs(Mapping[Any, Any]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pairs) and self.pairs == other.pairs
+    def items(self) -> ItemsView[Any, Any]:
+        """See :class:`PairsView`."""
+        return PairsView(self)
 
-    __hash__ = None  # type: ignore[assignment]
+    def values(self) -> ValuesView[Any]:
+        """See :class:`collections.abc.Mapping`."""
+        return dict(enumerate(value for _, value in self.pairs)).values()
+
+
+#: Types with an ``==`` of their own that compares content, and cannot fail.
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes, Element, Species})
+
+
+def _equal_scalars(one: object, other: object) -> bool:
+    return type(one) is type(other) and type(one) in _SCALARS and one == other
 
 
 def load_numpy() -> Any:

@@ -22,7 +22,7 @@ from experiments.replay import (
 from experiments.run.config import read_run
 from experiments.scorers.base import ScoringContext
 from sandbox.base import SandboxConfig, SandboxError
-from sandbox.factory import get_sandbox
+from sandbox.factory import get_sandbox, get_verifier
 from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, recording
 
 PUBLISHED = SHARED / "mattools_published.csv"
@@ -250,7 +250,7 @@ async def test_every_kind_of_function_and_of_unit_test(bench_parts):
     ]
     wrong = []
     config = SandboxConfig(env="mattools-2024", workers=1)
-    async with get_sandbox(config) as sandbox, get_sandbox(config) as verifier:
+    async with get_sandbox(config) as sandbox, get_verifier(config) as verifier:
         tools = ScoringContext(sandbox, verifier, 8.0)
         for code, entry, expected in cases:
             *got, _, said = await graded(sample, tools, code, entry)

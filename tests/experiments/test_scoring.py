@@ -19,7 +19,7 @@ from experiments.scorers.base import (
 )
 from experiments.scorers.properties import PropertyScorer, not_runnable
 from sandbox.base import Execution, Outcome, SandboxConfig, SandboxError
-from sandbox.factory import get_sandbox
+from sandbox.factory import get_sandbox, get_verifier
 from sandbox.inside.tagged import dumps
 from tests.experiments import checkouts
 from tests.experiments.test_store import row as store_row
@@ -62,9 +62,9 @@ class Recorded:
         self.seen.append(code)
         return await self.real.run(code, entry, **rest)
 
-    async def call(self, module, function, arguments, **rest):
+    async def judge(self, module, function, arguments, **rest):
         self.seen.append(repr(arguments))
-        return await self.real.call(module, function, arguments, **rest)
+        return await self.real.judge(module, function, arguments, **rest)
 
 
 class Failing:
@@ -73,7 +73,7 @@ class Failing:
     async def run(self, code, entry, **rest):
         raise SandboxError("no engine")
 
-    call = run
+    judge = run
 
 
 RAISING = (checkouts.DATA / "raising.txt").read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ async def test_the_authors_rule_stands_beside_ours():
         target=RAISING,
     )
     limits = SandboxConfig(workers=1, options={"warmup": False})
-    async with get_sandbox(limits) as one, get_sandbox(limits) as two:
+    async with get_sandbox(limits) as one, get_verifier(limits) as two:
 
         async def score(values):
             given = answer(f"def f():\n    return {values!r}\n", question_id="test_q")
@@ -115,7 +115,7 @@ async def test_the_authors_rule_stands_beside_ours():
 @pytest.mark.long
 async def test_answers_in_real_sandboxes():
     limits = SandboxConfig(workers=1, options={"warmup": False})
-    async with get_sandbox(limits) as one, get_sandbox(limits) as two:
+    async with get_sandbox(limits) as one, get_verifier(limits) as two:
         sandbox, verifier = Recorded(one), Recorded(two)
 
         async def score(wanted, code):

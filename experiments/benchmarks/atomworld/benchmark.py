@@ -283,14 +283,24 @@ class StructureScorer(Scorer):
         block = value if isinstance(value, str) else None  # code may return anything
         if "rule" in target:
             found = value if target["rule"] == "moved_points" else block
-            said = await verdict(target["rule"], target["given"], found, reply)
+            said = await verdict(
+                target["rule"],
+                target["given"],
+                found,
+                reply,
+                control=[target["given"], None, ""],
+            )
             return said or {"strict": TOO_EXPENSIVE}
         wanted, authors, before = (
             target[n] for n in (self.target, "published", "before")
         )
-        strict = await verdict("strictly", wanted, block)
-        published = strict and await verdict("as_published", authors, reply)
-        echo = await verdict("echo", wanted, authors, before)
+        strict = await verdict("strictly", wanted, block, control=[wanted, None])
+        published = strict and await verdict(
+            "as_published", authors, reply, control=[authors, ""]
+        )
+        echo = await verdict(
+            "echo", wanted, authors, before, control=[wanted, authors, wanted]
+        )
         return {"strict": strict or TOO_EXPENSIVE, "published": published, "echo": echo}
 
     def _figures(self, target: Mapping[str, Any], answer: Any) -> Mapping[str, str]:

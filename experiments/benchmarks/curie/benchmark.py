@@ -203,16 +203,17 @@ class CurieScorer(Scorer):
         )
         if wrong is not None:
             text = ""
-        rule: tuple[Any, ...] = ("judge_sequence", target["gold"], text)
+        rule, arguments = "judge_sequence", [target["gold"], text]
+        control = [target["gold"], target["gold"]]
         if target["form"] != "fasta":
-            rule = (
-                "judge",
-                text,
-                *(target[n] for n in ("form", "clean", "record", "task")),
-            )
+            given = [target[name] for name in ("form", "clean", "record", "task")]
+            rule, arguments = "judge", [text, *given]
+            control = [target["clean"], *given]
         said: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
         if text:
-            said = await grade(context, GRADER, *rule, timeout=TIMEOUT)
+            said = await grade(
+                context, GRADER, rule, *arguments, control=control, timeout=TIMEOUT
+            )
         said = {"error": "too_expensive", "status": "error"} if said is None else said
         unreadable = "unreadable" if said.get("status") == "error" else None
         wrong = wrong or said.get("error") or unreadable

@@ -21,12 +21,11 @@ from experiments.benchmarks.mattools import stdout_rules
 from experiments.samples import Sample
 from experiments.scorers.base import CRITERIA, Metric, Score, ScoringContext
 from experiments.scorers.properties import (
-    ANSWERS_FAULT,
     PropertyScorer,
     Verdicts,
     present,
 )
-from sandbox.base import Execution, Outcome, Sandbox, SandboxError
+from sandbox.base import Execution, Outcome, SandboxError, Verifier
 
 #: Seconds for a unit test; it compares data.
 UNIT_TEST_TIMEOUT = 60.0
@@ -47,7 +46,7 @@ class UnitTestVerdict(BaseModel, frozen=True):
 
 
 async def run_unit_test(
-    verifier: Sandbox, sample: Sample, payload: str, *, each: bool = False
+    verifier: Verifier, sample: Sample, payload: str, *, each: bool = False
 ) -> UnitTestVerdict:
     """Run the unit test of a sample on an answer (tagged JSON).
 
@@ -60,21 +59,17 @@ async def run_unit_test(
         mount for mount in present(sample) if mount.target.split("/")[0] in unit_test
     ]
     properties = [prop.name for prop in sample.properties] if each else []
-    execution = await verifier.call(
+    execution = await verifier.judge(
         "experiments.benchmarks.mattools.unit_tests",
         "judge",
         [unit_test, name, payload, properties],
+        control=[unit_test, name, "{}", []],  # an empty answer
         timeout=UNIT_TEST_TIMEOUT,
         mounts=read,
     )
-    if execution.outcome in ANSWERS_FAULT:
+    if execution.outcome is not Outcome.OK:
         return UnitTestVerdict(
             ok=False, exception=f"the unit test ended with {execution.outcome}"
-        )
-    if execution.outcome is not Outcome.OK:
-        last = (execution.error or "no message").strip().splitlines()[-1]
-        raise SandboxError(
-            f"the unit test of {name} ended with {execution.outcome}: {last}"
         )
     return UnitTestVerdict.model_validate(execution.result)
 
@@ -96,7 +91,7 @@ class MatToolsScorer(PropertyScorer):
     warmup: str = "import numpy, pymatgen.core\n"
 
     async def verify(
-        self, verifier: Sandbox, sample: Sample, payload: str
+        self, verifier: Verifier, sample: Sample, payload: str
     ) -> tuple[Verdicts, Mapping[str, float]]:
         """See above; each property counts for itself."""
         names = self.criteria(sample)

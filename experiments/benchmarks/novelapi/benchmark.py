@@ -22,7 +22,7 @@ from experiments.benchmarks.release import ReleaseError, entries
 from experiments.samples import Sample
 from experiments.scorers.base import CRITERIA, Metric, Score, Scorer, ScoringContext
 from experiments.scorers.grading import extract_answer
-from experiments.scorers.properties import ANSWERS_FAULT
+from sandbox import environments
 from sandbox.base import Outcome, SandboxError
 
 Knowledge = Literal[
@@ -97,6 +97,7 @@ class NovelApiScorer(Scorer):
     """Runs a completion between the task's own code and its tests."""
 
     modules: Mapping[str, str]  # source of what is run of the checkout, by module
+    warmup: str = ""  # what tests and completions import
     metrics: Sequence[Metric] = (
         Metric(
             CRITERIA,
@@ -117,19 +118,21 @@ class NovelApiScorer(Scorer):
         answer = await extract_answer(sample, trajectory, context)
         if answer.value is None:
             return _failed("no_answer", answer.reason or "the reply holds no Python")
-        if context.sandbox is None:
+        if context.verifier is None:
             raise SandboxError("a completion is run in a sandbox, but there is none")
         task, calls = sample.target["task"], sample.target["calls"]
-        arguments = [dict(self.modules), task, str(answer.value), calls]
-        run = await context.sandbox.call(
-            check.__name__, "check", arguments, timeout=context.timeout
+        modules, reference = dict(self.modules), sample.target["reference"]
+        # Tests and completion share an interpreter, so it is the verifier's: what the tests know
+        # never comes near the sandbox where answers run on their own.
+        run = await context.verifier.judge(
+            check.__name__,
+            "check",
+            [modules, task, str(answer.value), calls],
+            control=[modules, task, reference, calls],
+            timeout=context.timeout,
         )
-        if run.outcome in ANSWERS_FAULT:
-            return _failed(str(run.outcome), f"it ended with {run.outcome}")
         if run.outcome is not Outcome.OK or not isinstance(run.result, Mapping):
-            raise SandboxError(
-                f"the authors' harness ended with {run.outcome}: {run.error}"
-            )
+            return _failed(str(run.outcome), f"it ended with {run.outcome}")
         if run.result.get("passed") is True:
             return Score("ok", passed={"completion": True}, execution=run)
         return _failed("ok", str(run.result.get("error")))
@@ -195,7 +198,8 @@ def novelapi(
             sample = _sample(task, *own, knowledge, calls=calls)
             samples.append(replace(sample, environment=environment))
     files = {name: root / f"{name.replace('.', '/')}.py" for name in check.MODULES}
-    scorer = NovelApiScorer({name: _text(file) for name, file in files.items()})
+    sources = {name: _text(file) for name, file in files.items()}
+    scorer = NovelApiScorer(sources, environments.warmup(environment))
     return Task(samples, scorer, tuple(libraries), name)
 
 
@@ -232,7 +236,7 @@ def _sample(
         ),
         labels={**labels, "novelty": novelty},
         cluster=api,
-        target={"task": run, "calls": expected},
+        target={"task": run, "calls": expected, "reference": right},
         unavailable=unavailable,
         reference=f"```python\n{right}\n```",
     )

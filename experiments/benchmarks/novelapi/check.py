@@ -1,6 +1,6 @@
 """Runs a completion as the authors of NovelAPIBench do, by the files of their checkout.
 
-Runs inside the sandbox for models' code: a task's tests share an interpreter with what they test,
+Runs inside the sandbox for verification: a task's tests share an interpreter with what they test,
 as published, so a hostile completion could claim to pass, and nothing more.
 """
 

@@ -90,7 +90,9 @@ async def _slots(
     if formulas:
         pairs = [[golds[index], found[index]] for index in formulas]
         # What takes the comparison past its limits is not shown to be the gold's.
-        same = await grade(context, FORMULAS, "equal", pairs) or [False] * len(pairs)
+        control = [[[golds[index], golds[index]] for index in formulas]]
+        same = await grade(context, FORMULAS, "equal", pairs, control=control)
+        same = same or [False] * len(pairs)
         for index, agrees in zip(formulas, same, strict=True):
             close[index] = bool(agrees)
     published, of = slots.published_slots(golds, raw)

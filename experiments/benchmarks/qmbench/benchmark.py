@@ -346,7 +346,14 @@ async def _prose(
 async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Verdict:
     limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
     said = await grade(
-        context, GRADER, "grade_poscar", wanted.poscar, text, limits, timeout=TIMEOUT
+        context,
+        GRADER,
+        "grade_poscar",
+        wanted.poscar,
+        text,
+        limits,
+        control=[wanted.poscar, wanted.poscar, limits],
+        timeout=TIMEOUT,
     )
     if said is None:
         return Verdict(0.0, "TooExpensive")

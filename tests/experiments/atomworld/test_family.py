@@ -190,7 +190,7 @@ def replaced(given, **changes):
 @pytest.mark.parametrize("name", ["cif_repair", "cif_gen", "structprop", "pointworld"])
 async def test_code_that_returns_something_else_is_wrong_and_no_fault_of_ours(name):
     class Here:
-        async def call(self, module, rule, given, **_):
+        async def judge(self, module, rule, given, **_):
             return Execution(Outcome.OK, getattr(grade, rule)(*given))
 
     target = AtomWorldBenchmark(family=name, arm="tool", items=1).load()[0].target

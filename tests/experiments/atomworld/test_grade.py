@@ -150,7 +150,7 @@ class Slow:
     def __init__(self, **quick):
         self.quick, self.called = quick, []
 
-    async def call(self, module, function, arguments, **_):
+    async def judge(self, module, function, arguments, **_):
         self.called.append(function)
         if function not in self.quick:
             return Execution(Outcome.TIMEOUT)

@@ -7,7 +7,7 @@ from experiments.benchmarks.curie.benchmark import GRADER, CurieScorer
 from experiments.scorers.base import ScoringContext
 from experiments.scorers.grading import grade
 from sandbox.base import SandboxConfig
-from sandbox.factory import available, get_sandbox
+from sandbox.factory import available, get_sandbox, get_verifier
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -18,7 +18,7 @@ async def tools():
     options = {"warmup": CurieScorer().warmup}
     async with (
         get_sandbox(SandboxConfig(env="live", workers=1)) as box,
-        get_sandbox(SandboxConfig(env="live", workers=1, options=options)) as verifier,
+        get_verifier(SandboxConfig(env="live", workers=1, options=options)) as verifier,
     ):
         yield ScoringContext(box, verifier, 60.0)
 
@@ -28,7 +28,7 @@ def call(tools):
     """Calls a function of the grader."""
 
     async def made(rule, *arguments):
-        return await grade(tools, GRADER, rule, *arguments)
+        return await grade(tools, GRADER, rule, *arguments, control=arguments)
 
     return made
 
