@@ -49,18 +49,22 @@ class Budget(BaseModel, extra="forbid", frozen=True):
 
 @dataclass
 class Meter:
-    """What has been spent so far, checked against a `Budget` that a user knows as ``group``."""
+    """What has been spent so far, checked against a `Budget` that a user knows as ``group``.
+
+    ``queued`` are the seconds in which requests waited for others of the run.
+    """
 
     budget: Budget = field(default_factory=Budget)
     usage: Usage = field(default_factory=Usage)
     sandbox_seconds: float = 0.0
     started: float = field(default_factory=time.monotonic)
     group: str = "budget"
+    queued: float = 0.0
 
     @property
     def seconds(self) -> float:
-        """Wall time since the meter was made."""
-        return time.monotonic() - self.started
+        """Wall time since the meter was made, without the queue."""
+        return time.monotonic() - self.started - self.queued
 
     def exceeded(self, limits: Sequence[str] = LIMITS) -> BudgetExceeded | None:
         """Which of ``limits`` is used up, ``None`` where there is more to spend."""

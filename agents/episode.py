@@ -174,6 +174,7 @@ class Episode:
             )
             raise
         self.meter.usage += reply.usage
+        self.meter.queued += reply.queued
         self.fault = reply.fault
         notes = {
             name: getattr(reply, name) for name in ("reasoning", "fault", "adjusted")

@@ -97,8 +97,17 @@ class EndpointEmbedding:
                 found += [
                     each.embedding for each in sorted(made.data, key=lambda v: v.index)
                 ]
+        except ValidationError:
+            raise EndpointError(
+                f"the endpoint sent no embeddings ({config.name})"
+            ) from None
         finally:
             await endpoint.close()
+        lengths = sorted({len(vector) for vector in found})
+        if len(lengths) > 1:
+            raise EndpointError(
+                f"the endpoint sent vectors of different lengths: {lengths[0]} and {lengths[-1]}"
+            )
         return found
 
 

@@ -1,8 +1,8 @@
 """Messages as plain data; tool calls, as an endpoint returns them and as text for other models.
 
 Both are read into the same :class:`ToolCall`, so that whoever asks need not know which protocol
-was used. Names and arguments are hostile text: they are parsed under caps, and what cannot be
-parsed is a value with an ``error``, never an exception.
+was used (`agents.models.written` finds those in a text). Names and arguments are hostile text: they
+are parsed under caps, and what cannot be parsed is a value with an ``error``, never an exception.
 """
 
 from __future__ import annotations
@@ -13,24 +13,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from docgen.reading import fences, spoken, tagged
+from agents.models.harmony import tool_name
+from agents.models.written import BODY, MAX_ARGUMENTS, MAX_NAME, ToolSchemas
 from matsmith.core.configuration import data_of
 
-MAX_ARGUMENTS = 200_000  # characters of the arguments of one call
-MAX_NAME = 100  # characters of a tool's name
 #: Roles under which conversations have been recorded.
 STORED = {"user": "human", "assistant": "ai"}
 SHOWN = 300  # characters of arguments that could not be read
-BODY = "code"  # the argument that the text protocol writes plainly, below the JSON
-
-_MARKS = frozenset({"tool", "tool_call"})
-_UNMARKED = frozenset({"json", ""})
-
 #: What endpoints say, and are told.
-SAID = data_of(__file__, "endpoints")
-
-#: What a model may call, as OpenAI's API describes functions.
-Tools = Sequence[Mapping[str, Any]]
+ENDPOINTS = data_of(__file__, "endpoints")
 
 
 @dataclass(frozen=True)
@@ -72,43 +63,17 @@ class Message:
         )
 
 
-def read_calls(text: str, tools: Tools) -> tuple[str, tuple[ToolCall, ...]]:
-    """The first call that a text makes, and what the text says before it.
-
-    What follows a call was written without its result, and is dropped. A block in tags
-    ``<tool_call>``, which some chat templates use, counts as well.
-    """
-    said = spoken(text)
-    names = {tool["function"]["name"] for tool in tools}
-    whole = f"{said}\n```"  # the last block may not be closed
-    for language, content in fences(whole):
-        head, _, body = content.partition("\n---\n")
-        value = _json(head)
-        named = isinstance(value, dict) and {"name", "arguments"} <= value.keys()
-        if language in _MARKS or (
-            language in _UNMARKED and named and value["name"] in names
-        ):
-            before = whole[: whole.index(content)].rpartition("```")[0].strip()
-            return before, calls_of([_request(value, head, body)])
-    for content in tagged(said, "tool_call")[:1]:
-        before = said.lower().partition("<tool_call>")[0]
-        return said[: len(before)].strip(), calls_of(
-            [_request(_json(content), content, "")]
-        )
-    return text, ()
-
-
-def protocol_of(tools: Tools) -> str:
+def protocol_of(tools: ToolSchemas) -> str:
     """What a model without tool calling is told about its tools."""
     listed = [
         f"- {tool['function']['name']}: {tool['function']['description']}\n"
         f"  {json.dumps(tool['function']['parameters'], ensure_ascii=False)}"
         for tool in tools
     ]
-    return str(SAID["protocol"]).format(body=BODY, tools="\n".join(listed))
+    return str(ENDPOINTS["protocol"]).format(body=BODY, tools="\n".join(listed))
 
 
-def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:
+def as_text(messages: Sequence[Message], tools: ToolSchemas) -> list[Message]:
     """A conversation with tool calls as plain messages, and what is told about the tools."""
     plain: list[Message] = []
     names: dict[
@@ -135,8 +100,11 @@ def as_text(messages: Sequence[Message], tools: Tools) -> list[Message]:
     return [Message("system", "\n\n".join([*first, protocol_of(tools)])), *rest]
 
 
-def calls_of(sent: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+def calls_of(
+    sent: Sequence[Mapping[str, Any]], tools: ToolSchemas = ()
+) -> tuple[ToolCall, ...]:
     """The calls that were sent, by ``id``, ``name`` and ``args``."""
+    offered = frozenset(tool["function"]["name"] for tool in tools)
     calls: dict[str, ToolCall] = {}
     for number, call in enumerate(sent):
         known = str(call.get("id") or "")
@@ -148,19 +116,10 @@ def calls_of(sent: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         while ident in calls:
             ident += "_"
         parsed, error = _arguments(call.get("args"))
-        named = encodable(str(call.get("name") or "")[:MAX_NAME])
+        name = tool_name(str(call.get("name") or "")[:MAX_NAME], offered)
+        named = encodable(name)
         calls[ident] = ToolCall(encodable(ident), named, parsed, error)
     return tuple(calls.values())
-
-
-def _request(value: object, head: str, body: str) -> dict[str, Any]:
-    """A call that was written as text."""
-    if not isinstance(value, dict):
-        return {"args": head}
-    arguments = value.get("arguments", {})
-    if body.strip() and isinstance(arguments, dict):
-        arguments = {**arguments, BODY: body.removesuffix("\n")}
-    return {"name": value.get("name"), "args": arguments}
 
 
 def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
@@ -177,19 +136,15 @@ def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
                 f"the arguments are longer than {MAX_ARGUMENTS} characters: {shown}...",
             )
         value = plain(json.loads(text or "{}", parse_constant=lambda _: None))
+        if isinstance(value, str) and value.lstrip().startswith("{"):  # encoded twice
+            value = plain(json.loads(value, parse_constant=lambda _: None))
     except (ValueError, TypeError, RecursionError) as error:
         return {}, f"the arguments are not JSON ({str(error)[:SHOWN]}): {shown}"
+    if value is None:  # a tool without arguments
+        return {}, None
     if not isinstance(value, dict):
         return {}, f"the arguments are not a JSON object: {shown}"
     return value, None
-
-
-def _json(text: str) -> Any:
-    """Parsed JSON; ``None`` for what is none."""
-    try:
-        return json.loads(text) if len(text) <= MAX_ARGUMENTS else None
-    except (ValueError, RecursionError):
-        return None
 
 
 def _block(name: str, arguments: Mapping[str, Any]) -> str:

@@ -1,22 +1,16 @@
-"""A language model as configured, with usage, cost, cache, recordings and bounded failure.
-
-Endpoints disagree about ``temperature``, ``top_p`` and the name of the limit on a reply, and say so
-with a status 400 that names the field; what one refuses is not sent to it again.
-"""
+"""A language model as configured, with usage, cost, cache, recordings and bounded failure."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Iterable,
     Mapping,
     Sequence,
 )
@@ -27,8 +21,9 @@ from typing import Any
 
 from agents.base import Usage
 from agents.budget import Meter
-from agents.models.calls import SAID, Message, Tools, as_text, wire
+from agents.models.calls import Message
 from agents.models.config import ModelConfig, address, find_price, read_config
+from agents.models.dialect import NEW, OLD, STREAMED, Dialect
 from agents.models.recordings import (
     Place,
     Recorder,
@@ -42,10 +37,14 @@ from agents.models.reply import (
     ModelError,
     Reply,
     Sent,
+    after,
+    drops_tools,
     read,
     sent_of,
     tokens_of,
 )
+from agents.models.windows import Excess, excess_of
+from agents.models.written import ToolSchemas
 from docgen.replies import Reply as ChatReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
@@ -67,18 +66,18 @@ NOT_IDENTITY = {
     "strict",
     "tools",
     "context_tokens",
+    "max_reply_bytes",
     "images",
 }
 
-#: The names of the limit on a reply among endpoints, of which the first is tried first.
-NEW, OLD = "max_completion_tokens", "max_tokens"
+#: Of `ModelConfig.timeout`: when a reply that is streamed is cut and counts as far as it came.
+CUT_AT = 0.95
+#: How the error of a reply that took too long begins.
+LATE = "no reply in"
+#: Tokens that are left for a reply, below which the prompt is what is too long.
+LEAST_ROOM = 256
+MARGIN = 16  # tokens that a prompt may have in the endpoint's count beyond what it said
 
-_NO_TOOLS = frozenset({400, 404, 405, 422, 500, 501})  # llama.cpp: 500, OpenRouter: 404
-_PATTERNS = {
-    name: re.compile("|".join(patterns), re.IGNORECASE)
-    for name, patterns in SAID["patterns"].items()
-}
-_LONGEST = 4000  # characters of an error that are read
 _LOG = logging.getLogger(__name__)
 
 
@@ -93,8 +92,8 @@ def build_model(
 
     A `ValueError` says which key is missing, or what cannot be made of ``path`` or recordings.
     """
-    if config.provider in {"recorded", "none"}:
-        played = Recordings(config, scene) if config.provider == "recorded" else None
+    if not config.is_live:
+        played = Recordings(config, scene) if config.plays else None
         return ModelClient(None, config, recordings=played)
     return ModelClient(
         _send(config),
@@ -108,7 +107,7 @@ def build_model(
 
 
 def _send(config: ModelConfig) -> Send:
-    if config.provider == "class":
+    if not config.asks_endpoint:
         try:
             made: Send = load(config.path or "", key="model.path")(**config.options)
         except (UsageError, ValueError, TypeError) as error:
@@ -122,7 +121,7 @@ def _send(config: ModelConfig) -> Send:
             f"model: no {config.key} in the environment. Set it, or point model.base_url at an "
             "OpenAI-compatible endpoint that needs none, or use model=recorded."
         )
-    return Endpoint(url, "/chat/completions", key)
+    return Endpoint(url, "/chat/completions", key, CUT_AT * config.timeout)
 
 
 @dataclass(eq=False)
@@ -142,11 +141,11 @@ class ModelClient:
     def __post_init__(self) -> None:
         self.name = self.config.name
         self.price = find_price(self.config)
-        self.settings: Mapping[str, Any] = self.config.settings
+        self.dialect = Dialect(self.config.settings, self.config.tools == "text")
         self.adjustments: list[str] = []
         self._slots = asyncio.Semaphore(self.concurrency)
-        self._tools_as_text = self.config.tools == "text"
-        self._logprobs = True  # until the endpoint refuses them
+        self._slow = False  # whether a reply took longer than it may
+        self._cuts = False  # whether a prompt was cut without a word
 
     async def ask(
         self,
@@ -154,7 +153,7 @@ class ModelClient:
         *,
         sample: str,
         place: Place | None = None,
-        tools: Tools = (),
+        tools: ToolSchemas = (),
         logprobs: int = 0,
     ) -> Reply:
         """Send ``messages`` and return the reply.
@@ -186,10 +185,12 @@ class ModelClient:
         identity |= {"logprobs": logprobs} if logprobs else {}
         key = request_key(identity, messages, sample, tools)
         sent = self.cache.get(key) if self.cache is not None else None
-        cached, started = sent is not None, time.monotonic()
+        cached, arrived = sent is not None, time.monotonic()
+        started = arrived
         try:
             if sent is None:
                 async with self._slots:
+                    started = time.monotonic()
                     sent = await self._sent(messages, tools, logprobs)
         except ContextError as error:
             if self.record is not None and place is not None:
@@ -198,14 +199,20 @@ class ModelClient:
         if self.record is not None and place is not None:
             self.record.add(place, messages, tools, sent)
         reply = read(sent, messages, tools)
+        if reply.fault == "context":
+            self._note_cut(reply.usage.prompt_tokens, tokens_of(messages, tools))
         if cached:
             usage = replace(reply.usage, calls=0, cached_calls=1, cost_usd=0.0)
             return replace(reply, usage=usage, cached=True)
         if self.cache is not None and (reply.text.strip() or reply.tool_calls):
             self.cache.put(key, sent)
-        seconds = time.monotonic() - started
         return self._priced(
-            replace(reply, seconds=seconds, adjusted=tuple(self.adjustments))
+            replace(
+                reply,
+                seconds=time.monotonic() - started,
+                queued=started - arrived,
+                adjusted=tuple(self.adjustments),
+            )
         )
 
     async def close(self) -> None:
@@ -226,118 +233,123 @@ class ModelClient:
         return replace(reply, usage=replace(usage, cost_usd=cost / 1e6))
 
     async def _sent(
-        self, messages: Sequence[Message], tools: Tools, logprobs: int
+        self, messages: Sequence[Message], tools: ToolSchemas, logprobs: int
     ) -> Sent:
         """What is sent, in the end without what the endpoint refuses."""
-        if (send := self.send) is None:
+        if self.send is None:
             raise ModelError(f"{self.name}: there is no model to ask")
+        room: int | None = None  # for a reply beside this prompt
+        lost: Sent | None = None
         while True:
-            settings, native = self.settings, bool(tools) and not self._tools_as_text
-            telling = bool(logprobs) and self._logprobs
-            shown = as_text(messages, tools) if tools and not native else messages
-            body = {
-                **settings,
-                "messages": [wire(message) for message in shown],
-                **({"tools": list(tools)} if native else {}),
-                **({"logprobs": True, "top_logprobs": logprobs} if telling else {}),
-            }
-
-            async def once(body: dict[str, Any] = body) -> Sent:
-                return sent_of(
-                    await send(body), offered=bool(tools), logprobs=bool(logprobs)
-                )
-
+            dialect = self.dialect
+            body = dialect.body(messages, tools, logprobs)
+            if room is not None:
+                body |= {name: room for name in (NEW, OLD) if name in body} or {
+                    NEW: room
+                }
             try:
-                return await tried(once, self.config.max_retries, self.config.timeout)
+                sent = await self._completed(body, bool(tools), bool(logprobs))
             except Exception as error:  # whatever a user's own model raises
-                if native and self.config.tools == "auto" and refuses_tools(error):
-                    if (
-                        not self._tools_as_text
-                    ):  # else another request in flight has found out
-                        self._tools_as_text = True
-                        self._adjust("tools sent as text: the endpoint refuses them")
+                change = dialect.adapted(
+                    error, messages, may_text_tools=self.may_text_tools and bool(tools)
+                )
+                if change is not None:
+                    self._change(dialect, *change)
                     continue
-                if telling and refuses_logprobs(error):
-                    self._logprobs = False
+                excess = excess_of(error)
+                left = excess.room if excess and not excess.always else None
+                if left is not None and left >= LEAST_ROOM and room is None:
+                    room = left - MARGIN
                     continue
-                change = None if overflows(error) else adjusted(settings, error)
-                if change is None:
-                    kind = (
-                        ""
-                        if isinstance(error, EndpointError)
-                        else f"{type(error).__name__}: "
+                raise self._failure(error, excess) from error
+            native = bool(tools) and not dialect.text_tools and self.may_text_tools
+            if not native or not drops_tools(sent, messages, tools):
+                return sent if lost is None else after(lost, sent)
+            lost = sent if lost is None else after(lost, sent)
+            note = "tools sent as text: the endpoint's template drops them"
+            self._change(dialect, replace(dialect, text_tools=True), note)
+
+    @property
+    def may_text_tools(self) -> bool:
+        """Whether tools may be told of in the text, where they cannot be sent."""
+        return self.config.tools == "auto"
+
+    async def _completed(
+        self, body: dict[str, Any], offered: bool, logprobs: bool
+    ) -> Sent:
+        """The reply to one body, after as many tries as are allowed.
+
+        Who did not end in time is asked once more for a stream, where that can be read: then it
+        shows whether the endpoint is dead or the model is slow, and what came in time counts.
+        """
+        send, seconds = self.send, self.config.timeout
+        assert send is not None
+        late = EndpointError(
+            f"{LATE} {seconds:g} s; set model.timeout to allow more", passing=True
+        )
+
+        async def once() -> Sent:
+            streamed = self._slow and isinstance(send, Endpoint)
+            asked = body | STREAMED if streamed and "stream" in body else body
+            try:
+                async with asyncio.timeout(seconds):
+                    completion = await send(asked)
+            except TimeoutError:
+                if isinstance(send, Endpoint) and not self._slow:
+                    self._slow = True
+                    self._adjust(
+                        f"replies are streamed: one took longer than {seconds:g} s"
                     )
-                    said = f"{self.name}: {kind}{' '.join(str(error).split())[:500]}"
-                    raise (ContextError if overflows(error) else ModelError)(
-                        said
-                    ) from error
-                if (
-                    self.settings is settings
-                ):  # else another request in flight has changed it
-                    self.settings, what = change
-                    self._adjust(what)
+                raise late from None
+            except EndpointError as error:
+                error.passing &= excess_of(error) is None
+                raise
+            sent = sent_of(
+                completion,
+                offered=offered,
+                logprobs=logprobs,
+                most=self.config.max_reply_bytes,
+            )
+            if streamed and sent.stop == "length" and sent.is_empty:
+                raise late
+            return sent
+
+        return await tried(once, self.config.max_retries, 2 * seconds, self.name)
+
+    def _failure(self, error: Exception, excess: Excess | None) -> ModelError:
+        kind = "" if isinstance(error, EndpointError) else f"{type(error).__name__}: "
+        message = f"{self.name}: {kind}{' '.join(str(error).split())[:500]}"
+        if excess is None:
+            return ModelError(message)
+        little = excess.room is not None and excess.room < LEAST_ROOM
+        if excess.what == "prompt" or little:
+            return ContextError(message)
+        limit = self.config.max_tokens
+        return ModelError(
+            f"{message} (model.max_tokens={limit} is more than fits; set a lower one)"
+        )
+
+    def _change(self, dialect: Dialect, changed: Dialect, note: str) -> None:
+        """Take over what a refusal taught, unless another request in flight has learnt more."""
+        if self.dialect is not dialect:
+            return
+        self.dialect = changed
+        if note:
+            self._adjust(note)
+
+    def _note_cut(self, tokens: int, sent: int) -> None:
+        """Say once what to set where a prompt was cut without a word."""
+        if not self._cuts:
+            self._cuts = True
+            self._adjust(
+                f"the endpoint read {tokens} tokens of a prompt of about {sent}: it cuts prompts "
+                "at its window; give it a larger one (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: "
+                f"--ctx-size, LM Studio: context length), or set model.context_tokens={tokens}"
+            )
 
     def _adjust(self, what: str) -> None:
         self.adjustments.append(what)
         _LOG.warning("%s: %s", self.name, what)
-
-
-def refused_parameter(
-    status: int | None, message: str, sent: Iterable[str]
-) -> str | None:
-    """The parameter of ``sent`` that an error refuses: the one that its message names first."""
-    text = message[:_LONGEST]
-    if status not in (400, 422) or not _PATTERNS["refused"].search(text):
-        return None
-    named = {name: re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in sent}
-    places = {name: match.start() for name, match in named.items() if match}
-    return min(places, key=lambda name: places[name]) if places else None
-
-
-def refuses_tools(error: Exception) -> bool:
-    """Whether an endpoint says that it does not take tools."""
-    status, text = _status(error), str(error)[:_LONGEST]
-    if (
-        refused_parameter(status, text, ("tools", "tool_choice", "functions"))
-        is not None
-    ):
-        return True
-    return status in _NO_TOOLS and _PATTERNS["no_tools"].search(text) is not None
-
-
-def overflows(error: Exception) -> bool:
-    """Whether an endpoint says that the prompt is longer than what the model can read."""
-    text = str(error)[:_LONGEST]
-    if _status(error) not in (None, 400, 413, 422, 500):
-        return False
-    reply = _PATTERNS["reply_too_large"].search(text)
-    return _PATTERNS["overflow"].search(text) is not None and reply is None
-
-
-def refuses_logprobs(error: Exception) -> bool:
-    """Whether an endpoint says that it tells no log-probabilities, or not so many."""
-    return _status(error) in (400, 403, 422) and "logprobs" in str(error)[:_LONGEST]
-
-
-def adjusted(
-    settings: Mapping[str, Any], error: Exception
-) -> tuple[Mapping[str, Any], str] | None:
-    """``settings`` without, or with the other name of, the one that ``error`` refuses; and how.
-
-    ``None`` when the error is about something else. As each change takes something away, asking
-    again ends.
-    """
-    name = refused_parameter(_status(error), str(error), settings.keys() - {"model"})
-    if name is None:
-        return None
-    rest = {key: value for key, value in settings.items() if key != name}
-    if name != NEW:
-        return rest, f"{name} not sent: the endpoint refuses it"
-    return rest | {OLD: settings[name]}, f"{name} sent as {OLD}"
-
-
-def _status(error: Exception) -> int | None:
-    return error.status if isinstance(error, EndpointError) else None
 
 
 @dataclass

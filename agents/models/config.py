@@ -73,6 +73,8 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
     context_tokens
         Tokens that the model reads at most; ``None`` is unknown. A prompt beyond it (at four
         characters per token) is not sent, and the answer counts as wrong.
+    max_reply_bytes
+        Bytes of a reply at most; a longer one is not kept, and is the model's failure.
     images
         Whether the model takes pictures; else questions with a picture are listed as unavailable.
     options
@@ -97,6 +99,7 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
     path: str | None = None
     tools: Literal["auto", "native", "text"] = "auto"
     context_tokens: int | None = Field(default=None, ge=1000)
+    max_reply_bytes: int = Field(default=2_000_000, ge=1000)
     images: bool = True
     options: dict[str, Any] = Field(default_factory=dict)
 
@@ -107,6 +110,21 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
         return f"{name}{MARK}" if played else name
 
     @property
+    def asks_endpoint(self) -> bool:
+        """Whether an OpenAI-compatible endpoint is behind the model."""
+        return self.provider == "openai"
+
+    @property
+    def plays(self) -> bool:
+        """Whether recorded replies are played."""
+        return self.provider == "recorded"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody is asked: replies cost time and money."""
+        return self.provider in {"openai", "class"}
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Fields of a request besides what is asked."""
         named = {
@@ -114,8 +132,10 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
             "temperature": self.temperature,
             "max_completion_tokens": self.max_tokens,
         }
-        set_here = {name: value for name, value in named.items() if value is not None}
-        return set_here | (self.options if self.provider == "openai" else {})
+        fields = {name: value for name, value in named.items() if value is not None}
+        if not self.asks_endpoint:
+            return fields
+        return fields | {"stream": False} | self.options
 
 
 def read_config(values: Mapping[str, Any]) -> ModelConfig:
@@ -143,7 +163,7 @@ def find_price(config: ModelConfig) -> Price | None:
     if config.price is not None:
         return config.price
     url = address(config)
-    if config.provider != "openai" or not url.startswith("https://"):
+    if not config.asks_endpoint or not url.startswith("https://"):
         return None
     from genai_prices import Usage, calc_price  # noqa: PLC0415 - half a second
 

@@ -26,9 +26,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agents.models.calls import Message, Tools, plain_calls, plain_message
+from agents.models.calls import Message, plain_calls, plain_message
 from agents.models.config import MARK, ModelConfig
 from agents.models.reply import ModelError, Sent
+from agents.models.written import ToolSchemas
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import JsonLines
 
@@ -96,7 +97,7 @@ class Place:
 
 
 def digests(
-    place: Place, messages: Sequence[Message], tools: Tools = ()
+    place: Place, messages: Sequence[Message], tools: ToolSchemas = ()
 ) -> dict[str, str]:
     """A digest of each segment of a prompt; every character of it is part of one."""
     found: dict[str, list[str]] = {name: [] for name in SEGMENTS}
@@ -154,7 +155,11 @@ class Recorder:
         self._scene, self._model = scene, model
 
     def add(
-        self, place: Place, messages: Sequence[Message], tools: Tools, sent: Sent | str
+        self,
+        place: Place,
+        messages: Sequence[Message],
+        tools: ToolSchemas,
+        sent: Sent | str,
     ) -> None:
         """Keep what was sent, or why the endpoint found the prompt too long."""
         reply = (
@@ -246,7 +251,7 @@ class Recordings:
         )
 
     def play(
-        self, place: Place | None, messages: Sequence[Message], tools: Tools
+        self, place: Place | None, messages: Sequence[Message], tools: ToolSchemas
     ) -> tuple[Sent | str, tuple[str, ...]]:
         """What was sent (a text: the prompt was too long), and which segments have changed.
 
@@ -339,7 +344,10 @@ def remark(sums: Mapping[str, int]) -> str:
 
 
 def request_key(
-    model: Mapping[str, Any], messages: Sequence[Message], sample: str, tools: Tools
+    model: Mapping[str, Any],
+    messages: Sequence[Message],
+    sample: str,
+    tools: ToolSchemas,
 ) -> str:
     """Hash of model identity and parameters, messages, tools if any, and the sample's index.
 

@@ -12,19 +12,31 @@ class UsageError(ActionableError):
 
 
 class EndpointError(Exception):
-    """An endpoint failed, with the ``status`` of its response, if there was one.
+    """An endpoint failed.
 
-    ``passing`` means that the same request may succeed later (`OSError` and `TimeoutError` always
-    may), ``wait`` how many seconds the endpoint asks to wait before.
+    Attributes
+    ----------
+    status
+        Of its response, or the code in an error object; ``None`` where there was none.
+    passing
+        Whether the same request may succeed later (`OSError` and `TimeoutError` always may).
+    wait
+        Seconds that the endpoint asks to wait before; 0 where it names none.
+    loading
+        Whether it says that the model is still being loaded.
     """
 
     def __init__(
         self,
-        said: str,
+        message: str,
         status: int | None = None,
         *,
         passing: bool = False,
         wait: float = 0.0,
+        loading: bool = False,
     ) -> None:
-        super().__init__(said)
-        self.status, self.passing, self.wait = status, passing, wait
+        super().__init__(message)
+        self.status = status
+        self.passing = passing
+        self.wait = wait
+        self.loading = loading

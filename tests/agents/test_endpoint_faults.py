@@ -17,6 +17,7 @@ import re
 import socket
 import time
 import zlib
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
@@ -27,7 +28,9 @@ from werkzeug import Response
 from agents.models import Message, ModelConfig, ModelError, build_model
 from agents.models.reply import ContextError, Reply
 from indexes.embedding import build_embedding
+from matsmith.core import endpoint as core
 from matsmith.core.errors import EndpointError
+from matsmith.core.http import STREAM
 from tests.endpoint import (
     USAGE,
     Endpoint,
@@ -35,7 +38,9 @@ from tests.endpoint import (
     closed,
     cut_off,
     filtered,
+    late,
     message,
+    reasoned,
     refusal,
     status,
     text,
@@ -121,6 +126,24 @@ def to(place):
     return status(307, location=place)
 
 
+def frames(*pieces, ended="stop"):
+    """Lines of an event stream: a role, the pieces, why it ended, usage, and the end mark."""
+    deltas = [{"role": "assistant", "content": None}]
+    deltas += [{"content": piece} for piece in pieces]
+    choices = [
+        [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
+    ]
+    choices.append([{"index": 0, "delta": {}, "finish_reason": ended}])
+    listed = [{"choices": choice} for choice in choices]
+    listed.append({"choices": [], "usage": USAGE})
+    lines = [f"data: {json.dumps(frame)}\n\n" for frame in listed]
+    return [*lines, "data: [DONE]\n\n"]
+
+
+def streamed(*pieces, ended="stop"):
+    return Response("".join(frames(*pieces, ended=ended)), content_type=STREAM)
+
+
 DONE = text("hi").get_data()
 LONG = '{"error": {"message": "maximum context length is 4096 tokens", "code": "%s"}}'
 
@@ -181,9 +204,32 @@ TABLE: dict[str, Row] = {
         plain({"error": {"message": "overloaded"}}), TRIES
     ),
     "an error beside choices": endpoint(plain({"error": "no", "choices": []}), TRIES),
+    **{
+        f"an error of code {code} with a good status": endpoint(
+            plain({"error": {"message": "said", "code": code}}), tries
+        )
+        for code, tries in ((404, 1), ("402", 1), (429, TRIES), (502, TRIES))
+    },
+    # -- it fails in the same way whenever it is asked
+    **{
+        f"for ever: {saying}": endpoint(status(500, saying))
+        for saying in (
+            "Jinja Exception: Conversation roles must alternate user/assistant",
+            "error in the chat template: undefined variable",
+            'model "m" not found, try pulling it first',
+            "insufficient_quota: buy more",
+            "Error loading model: unknown architecture, no such model",
+        )
+    },
+    "a full account": endpoint(
+        status(402, "You requested up to 65536 tokens, but can only afford 3919."),
+        said="can only afford",
+    ),
     # -- not a reply
-    "no choices": endpoint(plain({"id": "x"})),
-    "null choices": endpoint(plain({"choices": None})),
+    "no choices": endpoint(plain({"id": "x"}), TRIES),
+    "null choices": endpoint(plain({"choices": None}), TRIES),
+    "empty choices": endpoint(plain({"choices": [], "usage": None}), TRIES),
+    "choices that are a text": endpoint(plain({"choices": "none"})),
     "a list": endpoint(plain([1, 2])),
     "a number": endpoint(plain(3)),
     "null": endpoint(plain(None)),
@@ -231,6 +277,15 @@ TABLE: dict[str, Row] = {
     "nothing": model(text(""), "empty"),
     "null for a text": model(message(None), "empty"),
     "blanks": model(text(" \n"), "empty"),
+    **{
+        f"ended by {why}": model(message(None, ended=why), "tool_call")
+        for why in ("MALFORMED_FUNCTION_CALL", "filter: MALFORMED_FUNCTION_CALL")
+    },
+    "a refusal as a block": model(
+        choice(message={"content": [{"type": "refusal", "refusal": "no"}]}), "refusal"
+    ),
+    "megabytes": model(text("a long answer " * 200_000), "too_large"),
+    "megabytes of thoughts": model(reasoned("so " * 1_000_000, "42"), "too_large"),
     "a prompt that is too long": model(
         status(400, LONG % "context_length_exceeded"), "context"
     ),
@@ -239,6 +294,18 @@ TABLE: dict[str, Row] = {
     "packed": nobody(raw(gzip.compress(DONE), "gzip")),
     "packed otherwise": nobody(raw(zlib.compress(DONE), "deflate")),
     "packed, by another name": nobody(raw(gzip.compress(DONE), "X-GZIP")),
+    "frames of a stream": nobody(streamed("h", "i")),
+    "frames, and remarks between them": nobody(
+        raw(b": PROCESSING\n\nevent: x\n" + streamed("hi").get_data())
+    ),
+    "one frame that holds all": nobody(raw(b"data: " + DONE + b"\n\ndata: [DONE]\n\n")),
+    "a mark of the end behind it": nobody(raw(DONE + b"\n\ndata: [DONE]\n\n")),
+    "blocks of the newer interface": nobody(
+        choice(message={"content": [{"type": "output_text", "text": "hi"}]})
+    ),
+    "one block that is no list": nobody(
+        choice(message={"content": {"type": "text", "text": "hi"}})
+    ),
     "odd details of usage": nobody(
         text("hi", usage=USAGE | {"prompt_tokens_details": "none"})
     ),
@@ -292,6 +359,188 @@ async def test_whose_failure_it_is(name, server):
             None,
         ) or result.fault == row.said
     assert len(played.bodies) == row.tries
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """Seconds that are waited, which pass at once."""
+    noted = []
+
+    class Quick:
+        def __getattr__(self, name):
+            return getattr(asyncio, name)
+
+        async def sleep(self, seconds):
+            noted.append(seconds)
+
+    monkeypatch.setattr(core, "asyncio", Quick())
+    monkeypatch.setattr(core, "LONGEST_PAUSE", 8.0)
+    return noted
+
+
+def in_seconds(seconds):
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime(
+        "%a, %d %b %Y %H:%M:%S GMT"
+    )
+
+
+RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "21s"}
+ANNOUNCED = {
+    "header": (lambda: status(429, retry_after="21"), 21),
+    "header with a date": (lambda: status(503, retry_after=in_seconds(21)), 20),
+    "header in milliseconds": (lambda: status(429, retry_after_ms="21000"), 21),
+    "field of the body": (
+        lambda: status(429, json.dumps([{"error": {"details": [RETRY_INFO]}}])),
+        21,
+    ),
+    "estimate of the body": (
+        lambda: status(503, json.dumps({"error": "loading", "estimated_time": 21.0})),
+        21,
+    ),
+    "words": (lambda: status(429, "Rate limit. Please try again in 21.5s."), 21.5),
+    "words with minutes": (lambda: status(429, "try again in 1m3.5s"), 63.5),
+    "words with milliseconds": (lambda: status(429, "try again in 210ms"), 0.2),
+}
+
+
+@pytest.mark.parametrize("way", ANNOUNCED)
+async def test_what_is_announced_is_waited_for_and_is_no_failure(
+    way, server, waits, caplog
+):
+    refuse, seconds = ANNOUNCED[way]
+    played = Endpoint(server).play(*[refuse()] * (TRIES + 2), text("42"))
+    client = reached(played.url)
+    assert (await client.ask(ASKED, sample="0")).text == "42"
+    assert len(waits) == TRIES + 2
+    assert seconds <= max(waits) <= seconds + 2
+    assert caplog.text.count("m: the endpoint asks to, wait") == TRIES + 2 or (
+        "being loaded" in caplog.text
+    )
+
+
+async def test_a_model_that_is_being_loaded_is_waited_for(server, waits, caplog):
+    busy = status(503, '{"error": {"message": "Loading model", "code": 503}}')
+    played = Endpoint(server).play(*[busy] * 15, text("42"))
+    client = reached(played.url)
+    assert (await client.ask(ASKED, sample="0")).text == "42"
+    assert sum(waits) > 60
+    assert "m: the model is being loaded" in caplog.text
+
+
+async def test_nothing_is_waited_for_without_end(server, waits):
+    busy = status(503, "Loading model")
+    client = reached(Endpoint(server).play(busy).url)
+    with pytest.raises(ModelError, match="Loading model"):
+        await client.ask(ASKED, sample="0")
+    assert sum(waits) <= 600
+
+
+def dialogue(*pieces, pause, ended=True):
+    """A server that streams where it is asked to, and else says nothing until it is done."""
+
+    def play(body):
+        if not body["stream"]:
+            time.sleep(pause * len(pieces))
+            return text("".join(pieces))
+
+        def parts():
+            for line in frames(*pieces):
+                yield line
+                time.sleep(pause)
+
+        return Response(parts(), content_type=STREAM)
+
+    return play
+
+
+async def test_a_reply_without_end_is_the_models_and_counted(server):
+    played = Endpoint(server).play(dialogue(*["one two "] * 50, pause=0.2))
+    reply = await reached(played.url, timeout=2).ask(ASKED, sample="0")
+    assert reply.fault == "length"
+    assert reply.text.startswith("one two one two")
+    assert (reply.usage.calls, reply.usage.estimated) == (1, True)
+    assert reply.usage.completion_tokens > 5
+    assert "replies are streamed" in reply.adjusted[0]
+    assert [body["stream"] for body in played.bodies] == [False, True]
+
+
+async def test_a_slow_reply_that_ends_in_time_is_whole(server):
+    played = Endpoint(server).play(late(3.0, "never"), dialogue("4", "2", pause=0.01))
+    client = reached(played.url, timeout=1)
+    reply = await client.ask(ASKED, sample="0")
+    assert (reply.text, reply.fault, reply.usage.tokens) == ("42", None, 10)
+
+
+async def test_thoughts_without_end_are_the_models_too(server):
+    def play(body):
+        def parts():
+            delta = {"choices": [{"delta": {"reasoning_content": "but "}}]}
+            while True:
+                yield f"data: {json.dumps(delta)}\n\n"
+                time.sleep(0.05)
+
+        return Response(parts(), content_type=STREAM)
+
+    reply = await reached(
+        Endpoint(server).play(late(3.0, "never"), play).url, timeout=1
+    ).ask(ASKED, sample="0")
+    assert (reply.text, reply.fault) == ("", "length")
+    assert reply.reasoning.startswith("but but")
+
+
+async def test_a_stream_that_never_begins_is_the_endpoints(server):
+    def play(body):
+        def parts():
+            while True:
+                yield ": waiting\n\n"
+                time.sleep(0.05)
+
+        return Response(parts(), content_type=STREAM)
+
+    played = Endpoint(server).play(late(3.0, "never"), play)
+    with pytest.raises(ModelError, match=r"no reply in 1 s; set model\.timeout"):
+        await reached(played.url, timeout=1).ask(ASKED, sample="0")
+    assert len(played.bodies) == TRIES
+
+
+async def test_the_queue_is_no_time_of_the_reply(server):
+    client = build_model(
+        ModelConfig(
+            provider="openai",
+            name="m",
+            base_url=Endpoint(server).play(late(0.4, "hi")).url,
+        ),
+        concurrency=1,
+    )
+    replies = await asyncio.gather(
+        *(client.ask(ASKED, sample=str(number)) for number in range(3))
+    )
+    assert max(reply.seconds for reply in replies) < 1.0
+    assert max(reply.queued for reply in replies) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("saying", "roles"),
+    [
+        ("System role not supported", ["user"]),
+        ("Only user and assistant roles are supported!", ["user"]),
+        ("Conversation roles must alternate user/assistant/user", ["system", "user"]),
+    ],
+)
+async def test_a_template_that_knows_fewer_roles_gets_those(server, saying, roles):
+    def play(body):
+        known = [message["role"] for message in body["messages"]]
+        return text("42") if known == roles else status(500, saying)
+
+    played = Endpoint(server).play(play)
+    asked = [Message("system", "Be brief."), Message("user", "6"), Message("user", "7")]
+    client = reached(played.url)
+    for _ in range(2):
+        reply = await client.ask(asked, sample="0")
+        assert reply.text == "42"
+    assert len(played.bodies) == 3  # refused once
+    whole = "\n\n".join(message["content"] for message in played.bodies[-1]["messages"])
+    assert whole == "Be brief.\n\n6\n\n7"
 
 
 async def test_an_endpoint_that_is_not_there():
@@ -398,3 +647,32 @@ async def test_embeddings_are_bounded_too(play, server, monkeypatch):
     packed(200)
     with pytest.raises(EndpointError, match=r"no reply in 2 s|more than 64 MB"):
         await embedding.embed(["a text"])
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        ([[1.0, 2.0], [1.0, 2.0, 3.0]], "vectors of different lengths: 2 and 3"),
+        ([[1.0], []], "vectors of different lengths: 0 and 1"),
+        ([["one"], ["two"]], "the endpoint sent no embeddings"),
+        ([None, None], "the endpoint sent no embeddings"),
+    ],
+)
+async def test_vectors_that_do_not_fit_are_one_line(batch, vectors, said, server):
+    def play(request):
+        asked = len(json.loads(request.get_data())["input"])
+        first = server.asked
+        server.asked += asked
+        listed = vectors[first : first + asked]
+        return plain(
+            {"data": [{"index": n, "embedding": v} for n, v in enumerate(listed)]}
+        )
+
+    server.asked = 0
+    server.expect_request("/v1/embeddings").respond_with_handler(play)
+    facts = {"name": "e", "provider": "openai", "base_url": server.url_for("/v1")}
+    embedding = build_embedding({**facts, "batch": batch, "max_retries": 0})
+    with pytest.raises(EndpointError, match=said) as raised:
+        await embedding.embed(["one", "two"])
+    assert "\n" not in str(raised.value)

@@ -11,7 +11,7 @@ import yaml
 from agents import drafts, prompts
 from agents.answer import has_code, read_answer, same_code
 from agents.answer_formats import Block, Choices, File, Json, Letters, Number, Text
-from agents.models.calls import read_calls
+from agents.models.written import read_calls
 from agents.systems import agentic
 from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply

@@ -14,7 +14,7 @@ from agents.models import (
     build_model,
     find_price,
 )
-from agents.models.client import refused_parameter
+from agents.models.dialect import refused_parameter
 from matsmith.core.errors import UsageError
 from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, late, refusing, status
