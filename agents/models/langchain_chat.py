@@ -18,6 +18,7 @@ from langchain_core.messages import (
 )
 
 from matsmith.core.errors import EndpointError, UsageError
+from matsmith.core.refusals import refusal
 
 #: What providers call the end of a reply -> what OpenAI calls it.
 FINISH_REASONS = {
@@ -112,7 +113,7 @@ def _endpoint_error(error: Exception) -> Exception:
     """An exception of a provider's client; what is not about its endpoint stays as it is."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return EndpointError(str(error), status)
+        return refusal(status, str(error), {})
     if isinstance(error, OSError | TimeoutError):
         return error
     return EndpointError(f"{type(error).__name__}: {error}")
