@@ -70,7 +70,7 @@ class Members(Collection[Any]):
     frozen: bool = False
 
     def __contains__(self, item: object) -> bool:
-        return any(_equal_scalars(mine, item) for mine in self.items)
+        return any(_equal_keys(mine, item) for mine in self.items)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -92,15 +92,15 @@ class PairsView(ItemsView[Any, Any]):
 class Pairs(Mapping[Any, Any]):
     """A dict that is not hashed: looking a key up takes time in the number of pairs.
 
-    Only scalars are found: keys of other kinds are shown and compared by `.compare`, never by
-    their own ``==``.
+    Only scalars and tuples of them are found: keys of other kinds are shown, and compared by
+    `.compare`, never by their own ``==``.
     """
 
     pairs: tuple[tuple[Any, Any], ...]
 
     def __getitem__(self, key: Any) -> Any:
         for mine, value in self.pairs:
-            if _equal_scalars(mine, key):
+            if _equal_keys(mine, key):
                 return value
         raise KeyError(key)
 
@@ -123,7 +123,9 @@ class Pairs(Mapping[Any, Any]):
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes, Element, Species})
 
 
-def _equal_scalars(one: object, other: object) -> bool:
+def _equal_keys(one: object, other: object) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_equal_keys, one, other))
     return type(one) is type(other) and type(one) in _SCALARS and one == other
 
 

@@ -11,10 +11,11 @@ import os
 import random
 import resource
 import stat
+import struct
 import sys
 import traceback
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sandbox.inside.shipped import Shipped
@@ -35,32 +36,25 @@ from sandbox.server.jails import Jail
 NICE = 5  # of the code: the fork server that watches it comes first
 
 
-def child(
-    jail: Jail,
-    request: Mapping[str, Any],
-    code: bytes,
-    fds: list[int],
-    shipped: Shipped,
-) -> NoReturn:
+def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn:
     """Become the jailed process, run the code, write the result; never returns.
 
     ``shipped`` finds our own modules: for a call of one of them, for nothing else. ``fds`` are the
-    write ends for stdout, stderr, the result and for failures before the code.
+    order, and the write ends for stdout, stderr, the result and for failures before the code.
     """
     setup = 4
     try:
+        order, *fds = fds
         null = os.open(os.devnull, os.O_RDONLY)
-        for number, fd in enumerate(
-            [null, *fds], start=100
-        ):  # out of the way of 0 to 4
-            os.dup2(fd, number)
-        for number in range(5):
-            os.dup2(number + 100, number)
-        os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        _renumber([null, *fds, order])
+        request, code = _read_order(setup + 1)
+        os.closerange(setup + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setsid()  # signals to the group of process 0 end here
         os.nice(NICE)
         shown = [(item["key"], item["target"]) for item in request["mounts"]]
-        jail.enter([(os.path.join(jail.inputs, key), target) for key, target in shown])
+        jail.enter(
+            number, [(os.path.join(jail.inputs, key), target) for key, target in shown]
+        )
         if request["collect"]:
             os.mkdir(OUT)
         os.environ.update(HOME=jail.folder, TMPDIR=jail.folder)
@@ -100,6 +94,25 @@ def child(
         os._exit(0)
     finally:  # whatever the code did to its descriptors: never back into the server
         os._exit(71)
+
+
+def _renumber(descriptors: list[int]) -> None:
+    """Give descriptors the numbers from 0 on."""
+    for number, descriptor in enumerate(descriptors):  # out of the way of these first
+        os.dup2(descriptor, number + 100)
+    for number in range(len(descriptors)):
+        os.dup2(number + 100, number)
+
+
+def _read_order(descriptor: int) -> tuple[dict[str, Any], bytes]:
+    """The host's request, and the code."""
+    size = os.fstat(descriptor).st_size
+    data = bytearray()
+    while len(data) < size:
+        data += os.pread(descriptor, size - len(data), len(data))
+    start = 4 + struct.unpack_from(">I", data)[0]
+    request: dict[str, Any] = json.loads(data[4:start])
+    return request, bytes(data[start:])
 
 
 class Catches:

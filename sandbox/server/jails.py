@@ -46,29 +46,57 @@ class Jail:
         self.folder = str(config.get("folder", RUN_FOLDER))
         self.inputs = str(config.get("inputs", INPUTS))
         self.filter = b""
-        self.known: set[str] | None = (
-            None  # processes that are none of a run, where it is alone
-        )
+        self.zygote = 0  # process whose children are the runs
+        #: Processes that are none of a run, where nobody else starts any.
+        self.known: set[str] | None = None
         self.cgroup: Cgroup | None = None
         self.sockets: int | None = None
 
-    def settle(self) -> None:
-        """The libraries are warm: sockets that there are now stay, where nobody else makes any."""
-        if self.filter:
-            self.sockets = kernel.sockets()
+    # --- in the zygote, and in the child
+
+    def adopt(self) -> None:
+        """In the zygote: become the parent of what a run leaves behind."""
 
     def fork(self) -> int:
-        """Fork the process that becomes the child."""
+        """In the zygote: fork the process that becomes the child."""
         return os.fork()
 
-    def enter(self, mounts: list[tuple[str, str]]) -> None:
-        """In the child: isolate it, show the inputs, make its folder the working directory."""
+    def reap(self) -> None:
+        """In the zygote: collect what the run left dying; all of it was killed by the sweep."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+
+    def enter(self, number: int, mounts: list[tuple[str, str]]) -> None:  # noqa: ARG002
+        """In the child: isolate it, show the inputs, make its folder the working directory.
+
+        ``number`` is what `begin` gave.
+        """
         os.mkdir(self.folder, 0o700)
         os.chdir(self.folder)
         for source, target in mounts:
             os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
             os.symlink(source, target)
         self._limit()
+
+    # --- in the supervisor
+
+    def settle(self, zygote: int) -> None:
+        """The libraries are warm: processes and sockets that there are now belong to no run."""
+        self.zygote = zygote
+        if self.filter:
+            self.sockets = kernel.sockets()
+            self.known = set(os.listdir("/proc"))
+
+    def begin(self, keys: list[str]) -> int:  # noqa: ARG002
+        """A run begins that mounts inputs with these keys; a number for `enter`."""
+        return 0
+
+    def end(self, keys: list[str]) -> None:
+        """The run has ended."""
+
+    def hide(self, key: str) -> None:
+        """Inputs with this key have come: no run that does not mount them can read them."""
 
     def used(self) -> int:
         """Memory of the run, bytes."""
@@ -78,7 +106,7 @@ class Jail:
         """The processes of the run, as /proc names them; where it is not alone without daemons."""
         if self.known is not None:
             return others(self.known)
-        found, new = [], [str(os.getpid())]
+        found, new = [], [str(self.zygote)]
         while new:
             new = [child for pid in new for child in children(pid)]
             found += new
@@ -97,12 +125,6 @@ class Jail:
         _signal(child, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
         return not os.path.exists(self.folder)
-
-    def reap(self) -> None:
-        """Collect what the run left dying: all of it was killed by the sweep."""
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                os.waitpid(-1, 0)
 
     def collect(self) -> bool:
         """Make the kernel forget sockets that only messages in sockets hold; whether it did.
@@ -155,7 +177,6 @@ class NamespaceJail(Jail):
         )
         self.own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         kernel.conceal("/tmp")  # noqa: S108 - a tmpfs, which every run covers with its own
-        self.known = set(os.listdir("/proc"))
         mount("tmpfs", INPUTS, "tmpfs", kernel.PRIVATE, "mode=755,size=1g")
 
     def fork(self) -> int:
@@ -166,7 +187,7 @@ class NamespaceJail(Jail):
         finally:
             libc.setns(self.own, kernel.NEWPID)
 
-    def enter(self, mounts: list[tuple[str, str]]) -> None:
+    def enter(self, number: int, mounts: list[tuple[str, str]]) -> None:  # noqa: ARG002
         """See :meth:`Jail.enter`."""
         _raise_oom_score()
         check(libc.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS), "unshare")
@@ -222,24 +243,42 @@ class UserJail(Jail):
         self.cgroup = Cgroup.here()
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT
-        self.sweeper, self.order, self.answer = self._start_sweeper()
-        self.known = set(os.listdir("/proc"))
-        prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: daemons of a run end up here
+        self.order, self.answer = self._start_sweeper()
         prctl(4, 0)  # PR_SET_DUMPABLE
         os.chmod(INPUTS, 0o711)  # noqa: S103 - names of inputs cannot be listed
 
-    def fork(self) -> int:
-        """See :meth:`Jail.fork`."""
-        self.user = self.FIRST + (self.user + 1 - self.FIRST) % self.COUNT
-        return os.fork()
+    def adopt(self) -> None:
+        """See :meth:`Jail.adopt`."""
+        prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: daemons of a run end up here
 
-    def enter(self, mounts: list[tuple[str, str]]) -> None:
+    def enter(self, number: int, mounts: list[tuple[str, str]]) -> None:
         """See :meth:`Jail.enter`."""
         _raise_oom_score()
-        _become(self.user, self.user)
+        _become(number, number)
         prctl(4, 1)  # dumpable again, or /proc/self is closed to honest code
-        super().enter(mounts)
+        super().enter(number, mounts)
         lock_down(self.filter)
+
+    def begin(self, keys: list[str]) -> int:
+        """See :meth:`Jail.begin`: the number is a user and a group of this run alone."""
+        self.user = self.FIRST + (self.user + 1 - self.FIRST) % self.COUNT
+        self._give(keys, self.user)
+        return self.user
+
+    def end(self, keys: list[str]) -> None:
+        """See :meth:`Jail.end`."""
+        self._give(keys, 0)
+
+    def hide(self, key: str) -> None:
+        """See :meth:`Jail.hide`: only a group may read them, which is nobody's yet."""
+        path = os.path.join(self.inputs, key)
+        os.chmod(path, 0o750 if os.path.isdir(path) else 0o440)
+
+    def _give(self, keys: list[str], group: int) -> None:
+        os.setgroups([group])  # an owner can hand over to the groups that it is in
+        for key in keys:
+            os.chown(os.path.join(self.inputs, key), -1, group)
+        os.setgroups([])
 
     def sweep(self, child: int) -> bool:  # noqa: ARG002 - kills by user id
         """See :meth:`Jail.sweep`.
@@ -249,16 +288,7 @@ class UserJail(Jail):
         os.write(self.order, struct.pack("I", self.user))
         return os.read(self.answer, 1) == b"\0"
 
-    def reap(self) -> None:
-        """See :meth:`Jail.reap`: every child but the sweeper."""
-        while True:
-            orphans = set(map(int, children(str(os.getpid())))) - {self.sweeper}
-            if not orphans:
-                return
-            for pid in orphans:
-                os.waitpid(pid, 0)
-
-    def _start_sweeper(self) -> tuple[int, int, int]:
+    def _start_sweeper(self) -> tuple[int, int]:
         """Fork it now, while this process is small: a fork after the imports costs milliseconds."""
         (orders, order), (answer, answers) = os.pipe(), os.pipe()
         pid = os.fork()
@@ -270,7 +300,7 @@ class UserJail(Jail):
             _sweep_on_order(self.SWEEPER, *kept)
         os.close(orders)
         os.close(answers)
-        return pid, order, answer
+        return order, answer
 
 
 JAILS: dict[str, type[Jail]] = {

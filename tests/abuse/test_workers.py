@@ -180,7 +180,8 @@ def kill(worker: Worker, victim: str) -> None:
         for pid in below
         if b"-P" in (line := words(pid)) and b"--new-session" not in line
     ]
-    os.kill(min(servers), signal.SIGKILL)  # the server is older than its child
+    place = ["server", "zygote"].index(victim)  # by age, before the run itself
+    os.kill(sorted(servers)[place], signal.SIGKILL)
 
 
 def words(pid: int) -> list[bytes]:
@@ -191,14 +192,17 @@ def words(pid: int) -> list[bytes]:
         return []
 
 
+@pytest.mark.parametrize("victim", ["server", "zygote"])
 async def test_39_a_worker_killed_during_a_run_is_replaced(
-    backend: str, caplog: pytest.LogCaptureFixture
+    backend: str, victim: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    if victim == "zygote" and backend != "bubblewrap":
+        pytest.skip("the processes are the engine's")
     async with get_sandbox(bare(backend, 1)) as sandbox:
         (first,) = sandbox._idle
         run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         await asyncio.sleep(0.5)
-        kill(*sandbox._busy, "server")
+        kill(*sandbox._busy, victim)
         done = await run
         assert done.outcome is Outcome.OK
         assert done.result == "right"
