@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from langchain_core.documents import Document
-
 from agents import prompts
 from agents.answer import Answer, same_code
 from agents.base import StopReason
@@ -24,7 +22,7 @@ from agents.episode import Episode, Retrieving
 from agents.models import Message
 from agents.prompts import Attempt
 from docgen.reading import last_tagged, spoken
-from retrieval.base import MAP
+from retrieval.base import MAP, Hit
 from sandbox.base import Execution
 
 Select = Literal["last", "best"]
@@ -182,7 +180,7 @@ class Drafts:
 
 async def critique(
     episode: Episode,
-    documents: Sequence[Document],
+    documents: Sequence[Hit],
     attempts: Sequence[Attempt],
     most: int = 1,
 ) -> tuple[str, list[str]]:
@@ -228,13 +226,13 @@ def concerned(draft: Draft) -> list[str]:
     return [*used, *(owner for owner in owners if owner not in short)]
 
 
-async def look_up(episode: Episode, queries: Sequence[str], k: int) -> list[Document]:
+async def look_up(episode: Episode, queries: Sequence[str], k: int) -> list[Hit]:
     """Exact documents of the names in the queries first, then the searches'."""
     named = [name for query in queries for name in names_in(query)]
     exact = await episode.lookup(named, k)
     found = [await episode.retrieve(query, k) for query in queries]
     turns = [one for turn in zip_longest(*found) for one in turn if one is not None]
-    rest = [one for one in merge([], turns) if one.metadata.get("kind") != MAP]
+    rest = [one for one in merge([], turns) if one.entry.kind != MAP]
     return merge(exact, rest[:k])[: 2 * k]
 
 
@@ -260,7 +258,7 @@ def used_names(code: str) -> list[str]:
     return list(dict.fromkeys([*imported, *methods]))
 
 
-def merge(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:
+def merge(first: Sequence[Hit], second: Sequence[Hit]) -> list[Hit]:
     """Both lists, each document once."""
-    merged = {str(d.metadata.get("id")): d for d in [*first, *second]}
+    merged = {hit.entry.id: hit for hit in [*first, *second]}
     return list(merged.values())

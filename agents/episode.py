@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.documents import Document
-
 from agents import prompts
 from agents.answer import Answer, UnreadableError, read_answer, read_need, read_words
 from agents.answer_formats import Reading
@@ -34,7 +32,7 @@ from agents.models import (
 )
 from agents.models.calls import plain_message
 from matsmith.core.errors import ActionableError
-from retrieval.base import MAP, QuestionRetriever, RetrievalError, Retriever
+from retrieval.base import MAP, Hit, QuestionRetriever, RetrievalError, Retriever
 from retrieval.prompting import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
@@ -87,42 +85,40 @@ class Episode:
         self._unreadable = ""  # why the last reply was
         self._asked: Counter[str] = Counter()
 
-    async def retrieve(self, query: str, k: int) -> list[Document]:
+    async def retrieve(self, query: str, k: int) -> list[Hit]:
         """Return the ``k`` best documents; none without a retriever."""
         retriever = self.context.retriever
         if retriever is None or k == 0 or not query.strip():
             return []
         self.begin("retrieve", query)
         documents = self._short(await retriever.search(query, k=k))
-        keys = {"id": "id", "name": "qualname", "score": "score"}
         hits = [
-            {name: d.metadata.get(key) for name, key in keys.items()} for d in documents
+            {"id": hit.entry.id, "name": hit.entry.qualname, "score": hit.score}
+            for hit in documents
         ]
         self.record("retrieve", retriever=retriever.name, query=query, hits=hits)
         return documents
 
-    async def lookup(self, names: Sequence[str], limit: int) -> list[Document]:
+    async def lookup(self, names: Sequence[str], limit: int) -> list[Hit]:
         """Documents of symbols by name, as far as the corpus knows them."""
         retriever = self.context.retriever
         if retriever is None:
             return []
-        found: dict[str, Document] = {}
+        found: dict[str, Hit] = {}
         for name in dict.fromkeys(names):
             document = await retriever.lookup(name) if len(found) < limit else None
             if document is not None:
-                found[str(document.metadata.get("id"))] = document
+                found[document.entry.id] = document
         if found:
-            hits = [
-                {"id": i, "name": d.metadata.get("qualname")} for i, d in found.items()
-            ]
+            hits = [{"id": i, "name": hit.entry.qualname} for i, hit in found.items()]
             self.record(
                 "retrieve", retriever="lookup", query=" ".join(names), hits=hits
             )
         return self._short(list(found.values()))
 
-    def _short(self, documents: Sequence[Document]) -> list[Document]:
+    def _short(self, documents: Sequence[Hit]) -> list[Hit]:
         limit = self.context.model.config.document_characters
-        maps = int(bool(documents) and documents[0].metadata.get("kind") == MAP)
+        maps = int(bool(documents) and documents[0].entry.kind == MAP)
         return [
             *documents[:maps],
             *shorten(documents[maps:], self.question.query, limit),

@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.documents import Document
-
 from agents import base
 from agents.answer import has_code
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
 from matsmith.core.configuration import data_of
+from retrieval.base import Hit
 
 TEXTS: Mapping[str, str] = data_of(__file__)
 MAX_REPLY = 20_000  # characters of a reply that a repair shows
@@ -42,19 +41,19 @@ class Attempt:
     printed: str = ""
     checks: Sequence[str] = ()
     critique: str = ""
-    documents: Sequence[Document] = ()
+    documents: Sequence[Hit] = ()
 
 
-def render_documents(documents: Sequence[Document]) -> str:
+def render_documents(documents: Sequence[Hit]) -> str:
     """Documents as a ``<documents>`` section; empty text for none."""
     if not documents:
         return ""
     parts = []
     for document in documents:
-        meta = document.metadata
+        entry = document.entry
         parts.append(
-            f'<document name="{meta.get("qualname", "")}" path="{meta.get("path", "")}" '
-            f'version="{meta.get("version", "")}">\n{document.page_content}\n</document>'
+            f'<document name="{entry.qualname}" path="{entry.path}" '
+            f'version="{entry.version}">\n{document.text}\n</document>'
         )
     return "\n".join(["<documents>", *parts, "</documents>"])
 
@@ -88,9 +87,7 @@ def _question(prompt: str) -> str:
     return f"<question>\n{prompt.strip()}\n</question>"
 
 
-def request_answer(
-    question: Question, documents: Sequence[Document] = ()
-) -> list[Message]:
+def request_answer(question: Question, documents: Sequence[Hit] = ()) -> list[Message]:
     """Messages that ask for the answer to a question, in the form that it wants."""
     if question.wants_code:
         return generate(question.prompt, documents)
@@ -151,7 +148,7 @@ def again(question: Question, said: str) -> Message:
 
 def generate(
     prompt: str,
-    documents: Sequence[Document] = (),
+    documents: Sequence[Hit] = (),
     attempts: Sequence[Attempt] = (),
     sources: Mapping[str, str] | None = None,
 ) -> list[Message]:

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langchain_core.documents import Document
-
 from agents.base import Agent
 from agents.budget import Meter
 from agents.config import RuntimeConfig, load_system
 from agents.episode import Context
 from agents.models import Chat, ModelClient, ModelConfig, Scene, build_model, find_price
 from matsmith.core.errors import UsageError
-from retrieval.base import RetrievalError, Retriever
+from retrieval.base import Hit, RetrievalError, Retriever
 from sandbox import environments
 from sandbox.base import Sandbox, SandboxConfig, Verifier
 
@@ -164,11 +162,11 @@ class Late(Retriever):
         assert made is not None
         return made
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         """See :class:`retrieval.base.Retriever`."""
         return await (await self.ready()).search(query, k=k)
 
-    async def lookup(self, name: str) -> Document | None:
+    async def lookup(self, name: str) -> Hit | None:
         """See :class:`retrieval.base.Retriever`."""
         return await (await self.ready()).lookup(name)
 

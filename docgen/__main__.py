@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from pydoc import locate
 from typing import Annotated, Any
@@ -24,10 +23,17 @@ from typing import Annotated, Any
 from filelock import FileLock, Timeout
 from pydantic import Field, PositiveFloat
 
-from docgen.facts import FactsWriter, render_document, render_facts
+from docgen import render
+from docgen.facts import FactsWriter
 from docgen.library import read_library
-from docgen.symbols import Library
-from docgen.texts import Checkpoint, Text, prewritten, render_text, text_files
+from docgen.symbols import Library, Symbol
+from docgen.texts import (
+    Checkpoint,
+    documented,
+    prewritten,
+    source_hash,
+    text_files,
+)
 from docgen.writer import WriteOptions, WriteReport, open_writer, write_documentation
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
@@ -61,20 +67,24 @@ class Options(WriteOptions):
     )
 
 
-def write_output(out: Path, library: Library, texts: Mapping[str, Text]) -> None:
-    """One line per finished symbol, with where it comes from; replaces ``out`` at once."""
+def write_output(out: Path, symbols: Iterable[Symbol]) -> None:
+    """One line per documented symbol, with where it comes from; replaces ``out`` at once."""
     rows = (
         {
-            **asdict(texts[name]),
+            "qualname": symbol.qualname,
+            "source_hash": source_hash(symbol),
+            "prompt": symbol.prompt,
+            "writer": symbol.writer,
+            "date": symbol.written,
+            "text": render.document(symbol),
+            "example": symbol.example,
             "kind": symbol.kind,
             "package": symbol.package,
             "version": symbol.version,
             "path": symbol.path,
             "lines": [symbol.first_line, symbol.last_line],
-            "text": render_document(render_facts(symbol), render_text(texts[name])),
         }
-        for name, symbol in library.symbols.items()
-        if name in texts
+        for symbol in symbols
     )
     fresh = out.with_name(f".{out.name}.new")
     with fresh.open("w", encoding="utf-8") as stream:
@@ -90,10 +100,11 @@ def summary(
     count = report.unanswered
     failed = f" ({count} failed: their cost is unknown)" if count else ""
     shipped = f", {len(report.shipped)} shipped or imported" if report.shipped else ""
+    finished = len(report.shipped) + len(report.reused) + len(report.written)
     spent = (report.prompt_tokens, report.completion_tokens)
     tokens = " + ".join("unknown" if count is None else str(count) for count in spent)
     yield (
-        f"{len(report.texts)} of {len(library.symbols)} symbols documented: "
+        f"{finished} of {len(library.symbols)} symbols documented: "
         f"{len(report.written)} written, {len(report.reused)} kept{shipped}"
     )
     yield f"{report.calls} requests{failed}, tokens {tokens}, cost {cost}"
@@ -150,12 +161,9 @@ async def _action(options: Options) -> int:
             with _alone(options.out):
                 checkpoint = None
                 if model is None:  # facts where no model wrote a text
-                    texts = FactsWriter(library, given).all()
-                    report = WriteReport(
-                        texts,
-                        shipped=list(given),
-                        written=[n for n in texts if n not in given],
-                    )
+                    symbols = FactsWriter(library, given).all()
+                    facts = [s.qualname for s in symbols if s.qualname not in given]
+                    report = WriteReport(shipped=list(given), written=facts)
                 else:
                     checkpoint = Checkpoint(
                         options.out.with_name(f"{options.out.name}.written")
@@ -169,7 +177,12 @@ async def _action(options: Options) -> int:
                         given=given,
                         show_progress=True,
                     )
-                write_output(options.out, library, report.texts)
+                    symbols = [
+                        documented(symbol, report.texts[name])
+                        for name, symbol in library.symbols.items()
+                        if name in report.texts
+                    ]
+                write_output(options.out, symbols)
     except OSError as error:
         raise UsageError(f"out={options.out}: {error.strerror or error}") from error
     print(*summary(library, report, checkpoint.path if checkpoint else None), sep="\n")

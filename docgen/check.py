@@ -20,10 +20,10 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt
 from docgen.library import read_library
 from docgen.reading import fences
 from docgen.replies import section_of
+from docgen.symbols import Verdict
 from docgen.texts import (
     Folder,
     Text,
-    Verdict,
     best,
     file_name,
     prewritten,

@@ -1,4 +1,4 @@
-"""Documents without a model: facts, docstring, signature and call graph of a symbol, arranged.
+"""Documents without a model: docstring, signature and call graph of a symbol, arranged.
 
 Deterministic. Nothing is invented; where the source has no docstring the document says so. What a
 model wrote, and examples that ran, are put in their places.
@@ -6,28 +6,29 @@ model wrote, and examples that ran, are put in their places.
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import accumulate
 from typing import Literal
 
-from docgen.docstrings import Described, described, first_sentence
-from docgen.replies import SECTIONS, sections_of, summary_of
-from docgen.symbols import Library, Member, Symbol
-from docgen.texts import VERSION, Text, source_hash
+from docgen.docstrings import Described, Input, described, first_sentence, unit_of
+from docgen.render import RELATIONS
+from docgen.replies import SECTIONS, read_sections, summary_of
+from docgen.symbols import FIRST, Item, Library, Section, Symbol
+from docgen.texts import (
+    FAILS,
+    VERSION,
+    Text,
+    documented,
+    source_hash,
+    with_sections,
+)
 
-SEPARATOR = "---"
 NAME = "facts"  # of this writer; what it wrote is never kept, as it costs nothing
 FELL_BACK = "(The example of this symbol fails, or its source has changed since: only facts here.)"
-_MEMBER_CHARACTERS = 24_000  # beyond this, members are listed by name only
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_RELATED, _CALLERS, _TEXT = (
-    6,
-    3,
-    160,
-)  # symbols that are named, and characters about one
+_RELATED, _CALLERS = 6, 3  # symbols that are named
+_TEXT = 160  # characters about one
 _LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
 
 #: ``written``: as it was written; ``facts``: docstring and signature; ``examples``: with examples
@@ -35,86 +36,74 @@ _LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
 Content = Literal["written", "facts", "examples", "prose", "all"]
 
 
-def render_facts(symbol: Symbol) -> str:
-    """The facts of a symbol, one per line; the layout is fixed in ``docs/architecture.md``."""
-    parent, _, name = symbol.import_path.rpartition(".")
-    moved = symbol.import_path != symbol.qualname
-    imported = moved and symbol.kind in {"class", "function", "constant"}
-    bases = (
-        base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases
-    )
-    told = {
-        "kind": symbol.kind,
-        "import": f"from {parent} import {name}" if imported else "",
-        "modifiers": ", ".join(symbol.modifiers),
-        "signature": symbol.signature,
-        "value": symbol.value,
-        "bases": ", ".join(bases),
-        "raises": ", ".join(symbol.raises),
-    }
-    lines = [symbol.qualname, *(f"{key}: {text}" for key, text in told.items() if text)]
-    if symbol.members:
-        lines.append("members:")
-        shown = [f"  {_member(member)}" for member in symbol.members]
-        fit = sum(end <= _MEMBER_CHARACTERS for end in accumulate(map(len, shown)))
-        lines += shown[:fit]
-        if rest := symbol.members[fit:]:
-            lines.append(f"  and by name: {', '.join(member.name for member in rest)}")
-    return "\n".join(lines)
-
-
-def render_document(facts: str, text: str) -> str:
-    """Facts, separator, written text."""
-    return f"{facts}\n{SEPARATOR}\n{text.strip()}\n"
-
-
-def _member(member: Member) -> str:
-    """One line of a member list."""
-    joint = "" if not member.signature or member.signature.startswith("(") else " "
-    line = f"{member.name}{joint}{member.signature} [{member.kind}]"
-    told = [member.summary, f"(from {member.origin})" if member.origin else ""]
-    return f"{line}: {' '.join(filter(None, told))}" if any(told) else line
-
-
 def contents(
     content: Content,
     library: Library,
     written: Mapping[str, Text],
     examples: Mapping[str, Text],
-) -> dict[str, Text]:
-    """The text of every symbol: of its facts, and of what was written about some."""
-    found = FactsWriter(library, written if content == "written" else {}).all()
-    for name, fact in found.items() if content != "written" else ():
-        text, example = fact, examples.get(name)
-        if content in {"prose", "all"} and name in written:
-            text = replace(
-                written[name], text=_with(written[name].text, ""), example=None
-            )
-        if content in {"examples", "all"} and example is not None:
-            body = sections_of(example.text).get("Example", "")
-            if example.example != "runs":
-                needs = (
-                    body
-                    if body.startswith("Needs ") and example.example != "fails"
-                    else ""
-                )
-                body = (
-                    f"{needs or FELL_BACK}\n{sections_of(fact.text).get('Example', '')}"
-                )
-            text = replace(text, text=_with(text.text, body), example=example.example)
-        found[name] = text
-    return found
+) -> list[Symbol]:
+    """Every symbol with its document: of its facts, and of what was written about some."""
+    if content == "written":
+        return FactsWriter(library, written).all()
+    writer = FactsWriter(library, {})
+    prose = written if content in {"prose", "all"} else {}
+    shown = examples if content in {"examples", "all"} else {}
+    return [
+        _composed(writer.facts(symbol), prose.get(name), shown.get(name))
+        for name, symbol in library.symbols.items()
+    ]
 
 
-def _with(text: str, example: str) -> str:
-    """A text with another example, or none."""
-    sections = {**sections_of(text), "Example": example.strip()}
-    order = sorted(
-        sections, key=lambda t: SECTIONS.index(t) if t in SECTIONS else len(SECTIONS)
-    )
-    return "\n\n".join(
-        f"## {title}\n{sections[title]}" for title in order if sections[title]
-    )
+def _composed(facts: Symbol, prose: Text | None, example: Text | None) -> Symbol:
+    """A document by facts, or the prose without its example; with an example that ran."""
+    composed = facts
+    if prose is not None:
+        without_example = _with_example(read_sections(prose.text), "")
+        text = replace(prose, example=None)
+        composed = with_sections(facts, without_example, text)
+    if example is None:
+        return composed
+    body = _shown_example(example, facts.section("Example"))
+    sections = _with_example(composed.sections, body, fails=example.example == "fails")
+    return replace(composed, sections=tuple(sections), example=example.example)
+
+
+def _shown_example(example: Text, fallback: str) -> str:
+    """An example that runs; else what it needs, or that it fails, above the fallback."""
+    sections = read_sections(example.text)
+    body = next((s.body for s in sections if s.title == "Example"), "")
+    if example.example == "runs":
+        return body
+    needs = body.startswith("Needs ") and example.example != "fails"
+    return f"{body if needs else FELL_BACK}\n{fallback}"
+
+
+def _with_example(
+    sections: Iterable[Section], example: str, *, fails: bool = False
+) -> list[Section]:
+    """The sections in the order of a document, with another example or none."""
+    by_title: dict[str, Section] = {}
+    for section in sections:
+        if section.title and section.body:
+            by_title.setdefault(section.title, _tidied(section))
+    by_title.pop("Example", None)
+    if example.strip():
+        note = FAILS if fails else ""
+        by_title["Example"] = Section("Example", f"{note}\n{example.strip()}\n\n")
+    return sorted(by_title.values(), key=lambda section: _place(section.title))
+
+
+def _place(title: str) -> int:
+    return SECTIONS.index(title) if title in SECTIONS else len(SECTIONS)
+
+
+def _tidied(section: Section) -> Section:
+    """A section with one line break before its text and one empty line behind it."""
+    if not section.items:
+        return replace(section, text=f"\n{section.body}\n\n")
+    *items, last = section.items
+    last = replace(last, text=f"{last.text.rstrip()}\n\n")
+    return replace(section, text=f"\n{section.text.lstrip()}", items=(*items, last))
 
 
 class FactsWriter:
@@ -124,43 +113,42 @@ class FactsWriter:
         self._library, self._texts = library, texts
         self._callers = library.callers()
 
-    def all(self) -> dict[str, Text]:
-        """The text of every symbol: the model's where there is one, else by facts."""
-        return {
-            name: self._texts.get(name) or self.text(name)
-            for name in self._library.symbols
-        }
+    def all(self) -> list[Symbol]:
+        """Every symbol with its document: the model's where there is one, else by facts."""
+        return [
+            documented(symbol, self._texts[name])
+            if name in self._texts
+            else self.facts(symbol)
+            for name, symbol in self._library.symbols.items()
+        ]
 
-    def text(self, name: str) -> Text:
-        """The documentation of one symbol."""
-        symbol = self._library.symbols[name]
-        written = "\n\n".join(
-            f"## {title}\n{body}" for title, body in self.sections(symbol)
-        )
-        return Text(name, source_hash(symbol), VERSION, NAME, "", written + "\n")
+    def facts(self, symbol: Symbol) -> Symbol:
+        """The symbol with a document by facts."""
+        sections = list(self._sections(symbol))
+        origin = Text(symbol.qualname, source_hash(symbol), VERSION, NAME, "", "")
+        return with_sections(symbol, sections, origin)
 
-    def sections(self, symbol: Symbol) -> Iterator[tuple[str, str]]:
-        """Headings with what stands below each, in the order of a written document."""
+    def _sections(self, symbol: Symbol) -> Iterator[Section]:
+        """In the order of a written document."""
         said = described(symbol.docstring)
-        node = definition(symbol)
+        given = symbol.signature
+        returns = given.returns if given is not None and given.is_python else ""
         listed = "Attributes" if symbol.kind in {"class", "module"} else "Parameters"
-        inputs = "\n".join(
-            f"{name}{f' ({i.type})' if i.type else ''}: {i.text}".replace(
-                "\n", "\n    "
-            )
-            for name, i in said.inputs.items()
-        )
-        found = (
-            ("What it does", said.summary or _named(symbol, said)),
-            (listed, inputs),
-            ("Returns", said.returns or _returned(node)),
-            ("Raises", said.raises or ", ".join(symbol.raises)),
-            ("Details", said.details or _assignment(symbol)),
-            ("Relations", "\n".join(self._relations(symbol))),
-            ("Notes", said.notes),
-            ("Example", said.example or _example(symbol, node)),
-        )
-        return ((title, body) for title, body in found if body)
+        bodies = {
+            FIRST: said.summary or _named(symbol, said),
+            listed: "",
+            "Returns": said.returns or ("" if returns == "None" else returns),
+            "Raises": said.raises or ", ".join(symbol.raises),
+            "Details": said.details or _assignment(symbol),
+            RELATIONS: "\n".join(self._relations(symbol)),
+            "Notes": said.notes,
+            "Example": said.example or _example(symbol),
+        }
+        for title, body in bodies.items():
+            if title == listed and said.inputs:
+                yield Section(title, "\n", tuple(_items(said.inputs)))
+            elif body:
+                yield Section(title, f"\n{body}\n\n")
 
     def _relations(self, symbol: Symbol) -> Iterator[str]:
         known = self._library.symbols
@@ -200,26 +188,13 @@ def _named(symbol: Symbol, said: Described) -> str:
     return f"{words.capitalize()}{place} (from its name; the source has no docstring)."
 
 
-def _returned(node: ast.FunctionDef | None) -> str:
-    found = ast.unparse(node.returns) if node is not None and node.returns else ""
-    return "" if found == "None" else found
-
-
-def _required(node: ast.FunctionDef | None) -> list[str]:
-    """Names of the parameters without a default."""
-    if node is None:
-        return []
-    spec = node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    keyword = [
-        a.arg
-        for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-        if d is None
-    ]
-    return [
-        *(a.arg for a in positional[: len(positional) - len(spec.defaults)]),
-        *keyword,
-    ]
+def _items(inputs: Mapping[str, Input]) -> Iterator[Item]:
+    """What a docstring says of each parameter or attribute, as lines of a section."""
+    for number, (name, given) in enumerate(inputs.items(), start=1):
+        kind = f" ({given.type})" if given.type else ""
+        line = f"{name}{kind}: {given.text}".replace("\n", "\n    ")
+        end = "\n\n" if number == len(inputs) else "\n"
+        yield Item(name.strip(), f"{line}{end}", unit_of(line))
 
 
 def _assignment(symbol: Symbol) -> str:
@@ -232,12 +207,15 @@ def _assignment(symbol: Symbol) -> str:
     return f"```python\n{shown}{more}\n```"
 
 
-def _example(symbol: Symbol, node: ast.FunctionDef | None) -> str:
+def _example(symbol: Symbol) -> str:
     """A call with the required parameters as placeholders."""
     if symbol.kind == "module":
         return ""
     parent, _, name = symbol.import_path.rpartition(".")
-    call = f"{name}({', '.join(_required(node))})"
+    given = symbol.signature
+    parameters = given.parameters if given is not None and given.is_python else ()
+    required = [p.name for p in parameters or () if p.required]
+    call = f"{name}({', '.join(required)})"
     line = f"from {parent} import {name}\n"
     if symbol.kind == "class":
         body = f"{line}{_variable(name)} = {call}"
@@ -266,19 +244,6 @@ def seen_from(user: Symbol, symbol: Symbol) -> str:
     module = symbol.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     same = symbol.path == user.path and symbol.kind != "module"
     return symbol.qualname.removeprefix(f"{module}.") if same else symbol.qualname
-
-
-def definition(symbol: Symbol) -> ast.FunctionDef | None:
-    """A signature as syntax: parameters and return type; ``None`` when there is neither."""
-    if "(" not in symbol.signature and "->" not in symbol.signature:
-        return None
-    head, arrow, result = symbol.signature.partition(" -> ")
-    text = symbol.signature if "(" in head else f"{head}(){arrow}{result}"
-    try:
-        (node,) = ast.parse(f"def {text}: ...").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return node if isinstance(node, ast.FunctionDef) else None
 
 
 def short(text: str, limit: int) -> str:

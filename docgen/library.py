@@ -28,7 +28,7 @@ from docgen.signatures import (
     value_type,
 )
 from docgen.sources import SourceFile, distribution_versions, read_sources
-from docgen.symbols import Library, Member, Symbol
+from docgen.symbols import Library, Member, Signature, Symbol
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
@@ -102,7 +102,13 @@ class _Builder:
         own.sort(key=lambda definition: definition.node.lineno)
         members = [self._member(d, "") for d in own if not d.name.startswith("_")]
         members += [
-            Member(c.name, "constant", self._typed(c), self._comment(c), c.qualname)
+            Member(
+                c.name,
+                "constant",
+                Signature(None, self._type(c)),
+                self._comment(c),
+                c.qualname,
+            )
             for c in self._constants(module)
         ]
         if Path(module.source.path).name == "__init__.py":
@@ -110,7 +116,7 @@ class _Builder:
         return self._symbol(
             module,
             [],
-            signature="",
+            signature=None,
             docstring=docstring_of(module.node),
             source="",
             members=tuple(members),
@@ -128,7 +134,9 @@ class _Builder:
                     if not n.startswith("_")
                 ]
                 listed = f"Defines {', '.join(defined)}." if defined else ""
-                yield Member(last, "module", "", f"{told} {listed}".strip(), name)
+                yield Member(
+                    last, "module", Signature(), f"{told} {listed}".strip(), name
+                )
 
     def _class(self, cls: Class) -> Symbol:
         inits = [
@@ -173,7 +181,7 @@ class _Builder:
         return self._symbol(
             function,
             [function.node],
-            signature=function.name + function_signature(function),
+            signature=function_signature(function),
             docstring=docstring_of(function.node),
             source=function.module.segment(*function.span),
             modifiers=function.modifiers,
@@ -184,24 +192,22 @@ class _Builder:
         )
 
     def _constant(self, constant: Constant) -> Symbol:
-        typed = self._typed(constant)
+        kind = self._type(constant)
         return self._symbol(
             constant,
             [constant.node],
-            signature=f"{constant.name} {typed}" if typed else "",
+            signature=Signature(None, kind) if kind else None,
             docstring=self._comment(constant),
             source=constant.module.segment(*constant.span),
             value=constant.literal,
         )
 
-    def _typed(self, constant: Constant) -> str:
-        """``-> float`` where annotation or value tell."""
+    def _type(self, constant: Constant) -> str:
+        """Where annotation or value tell, else empty."""
         owner, node = constant.owner, constant.node
         if isinstance(node, ast.AnnAssign):
-            kind = annotation_text(node.annotation)
-        else:
-            kind = value_type(node.value, owner or constant.module, self.names)
-        return f"-> {kind}" if kind else ""
+            return annotation_text(node.annotation)
+        return value_type(node.value, owner or constant.module, self.names)
 
     def _comment(self, constant: Constant) -> str:
         """What is said about a constant beside it and in the docstring of what holds it."""
@@ -272,16 +278,12 @@ class _Builder:
                     yield self._member(hint, origin, receiver=cls.name)
                 else:
                     kind = attribute_type(name, hint, owner, self.names)
-                    signature, qualname = (
-                        f"-> {kind}" if kind else "",
-                        f"{owner.qualname}.{name}",
-                    )
                     yield Member(
                         name,
                         "attribute",
-                        signature,
+                        Signature(None, kind),
                         told.get(name, ""),
-                        qualname,
+                        f"{owner.qualname}.{name}",
                         origin,
                     )
 
@@ -289,15 +291,13 @@ class _Builder:
         self, definition: Class | Function, origin: str, *, receiver: str | None = None
     ) -> Member:
         if isinstance(definition, Class):
-            signature = class_signature(definition, self.names).removeprefix(
-                definition.name
-            )
+            signature = class_signature(definition, self.names)
         else:
             signature = function_signature(definition, receiver)
         return Member(
             definition.name,
             "class" if isinstance(definition, Class) else definition.role,
-            signature.strip(),
+            signature,
             first_sentence(docstring_of(definition.node)),
             definition.qualname,
             origin,

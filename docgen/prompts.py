@@ -8,8 +8,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from docgen import render
 from docgen.docstrings import first_sentence
-from docgen.facts import definition, render_facts, seen_from, short
+from docgen.facts import seen_from, short
 from docgen.replies import first_paragraph, section_of, summary_of
 from docgen.symbols import Library, Symbol
 from docgen.texts import Text
@@ -198,10 +199,9 @@ def _facts(symbol: Symbol) -> str:
     """The facts without what code and callees show; of inherited members only their names."""
     shown = symbol.members if symbol.kind == "class" else ()
     own = tuple(m for m in shown if not m.origin and m.kind != "attribute")
-    signature = symbol.signature if symbol.kind == "class" else ""
-    lines = render_facts(
-        replace(symbol, members=own, signature=signature)
-    ).splitlines()[1:]
+    signature = symbol.signature if symbol.kind == "class" else None
+    without = replace(symbol, members=own, signature=signature)
+    lines = render.facts(without).splitlines()[1:]
     inherited: dict[str, list[str]] = {}
     for member in symbol.members:
         if member.origin:
@@ -213,16 +213,13 @@ def _facts(symbol: Symbol) -> str:
 
 def _arguments(symbol: Symbol) -> str:
     """``(names, with=defaults) -> type`` of a signature, without the types of parameters."""
-    if "(" not in symbol.signature:
+    given = symbol.signature
+    if given is None or given.parameters is None:
         return ""
-    node = definition(symbol)
-    if node is None:
+    if not given.is_python:
         return "(...)"
-    for inner in ast.walk(node.args):
-        if isinstance(inner, ast.arg):
-            inner.annotation = None
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"({ast.unparse(node.args)}){returns}"
+    returns = f" -> {given.returns}" if given.returns else ""
+    return f"{render.arguments(given)}{returns}"
 
 
 def _without_docstrings(source: str) -> str:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Protocol
 
 from docgen.docstrings import unit_of
 from docgen.reading import spoken
+from docgen.symbols import FIRST, Item, Section
 
 SECTIONS = (
-    "What it does",
+    FIRST,
     "Parameters",
     "Returns",
     "Raises",
@@ -22,7 +23,7 @@ SECTIONS = (
     "Example",
     "Asked as",
 )
-_FIRST = f"## {SECTIONS[0]}"
+_FIRST = f"## {FIRST}"
 _HEADING = re.compile(r"^## (\S.*)$", re.MULTILINE)
 #: A parameter at the beginning of a line: ``name (type): ...`` or ``- `name`: ...``.
 _ITEM = re.compile(r"^(?:[-*] {1,3})?\*{0,2}`{0,2}([A-Za-z_]\w*)\b", re.MULTILINE)
@@ -91,7 +92,7 @@ def clean_reply(text: str) -> str:
 
 def summary_of(text: str) -> str:
     """First paragraph of a written document."""
-    return first_paragraph(section_of(text, SECTIONS[0]))
+    return first_paragraph(section_of(text, FIRST))
 
 
 def section_of(text: str, title: str) -> str:
@@ -107,19 +108,29 @@ def sections_of(text: str) -> dict[str, str]:
     return found
 
 
-def structure(text: str) -> dict[str, Any]:
-    """A written document as data: read here once, for everything that follows documents.
+def read_sections(text: str) -> tuple[Section, ...]:
+    """A written document by its headings; joined they give the text.
 
-    These are ``sections`` by heading, and ``inputs``: parameters and attributes by name, each with
-    the lines that describe it and the unit that they name (empty where they name none).
+    Read here once, for everything that follows documents.
     """
-    sections = sections_of(text)
-    inputs: dict[str, dict[str, str]] = {}
-    for title in ("Parameters", "Attributes"):
-        body = sections.get(title, "")
-        for name, lines in behind(list(_ITEM.finditer(body)), body, whole=True):
-            inputs.setdefault(name, {"text": lines.strip(), "unit": unit_of(lines)})
-    return {"sections": sections, "inputs": inputs}
+    marks = list(_HEADING.finditer(text))
+    before = text[: marks[0].start()] if marks else text
+    found = [Section("", before)] if before else []
+    for mark, after in zip_longest(marks, marks[1:]):
+        title = mark[1].rstrip()
+        start = mark.start(1) + len(title)
+        end = after.start() if after else len(text)
+        found.append(section(title, text[start:end]))
+    return tuple(found)
+
+
+def section(title: str, text: str) -> Section:
+    """What stands behind a title, of parameters and attributes item by item."""
+    if title not in {"Parameters", "Attributes"}:
+        return Section(title, text)
+    marks = list(_ITEM.finditer(text))
+    items = [Item(n, t, unit_of(t)) for n, t in behind(marks, text, whole=True)]
+    return Section(title, text[: marks[0].start()] if marks else text, tuple(items))
 
 
 def first_paragraph(body: str) -> str:

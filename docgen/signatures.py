@@ -1,4 +1,4 @@
-"""Signatures and types as text, from the syntax tree."""
+"""Signatures and types, from the syntax tree."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from docgen.definitions import Class, Function, Module, last_part
 from docgen.names import Names, is_enum
+from docgen.symbols import Parameter, ParameterKind, Signature
 
 _MAX_DEFAULT = 60  # characters of a default value that are shown
 _BUILTINS = frozenset(
@@ -15,33 +16,31 @@ _BUILTINS = frozenset(
 )
 
 
-def function_signature(function: Function, receiver: str | None = None) -> str:
-    """``(a: int, b=1) -> str`` without the receiver; of a property only `` -> str``.
+def function_signature(function: Function, receiver: str | None = None) -> Signature:
+    """Parameters without the receiver, and the type of the result; of a property only that.
 
     Parameters
     ----------
     receiver
         What ``Self`` stands for; the class that defines the method when not given.
     """
-    spec = function.node.args
     returns = _returns(function, receiver)
     if function.role == "property":
-        return returns
-    drop = function.owner is not None and function.role != "staticmethod"
-    return f"({', '.join(_parameters(spec, drop_first=drop))}){returns}"
+        return Signature(None, returns)
+    bound = function.owner is not None and function.role != "staticmethod"
+    return Signature(tuple(read_parameters(function.node.args, bound=bound)), returns)
 
 
-def class_signature(cls: Class, names: Names) -> str:
-    """``Name(parameters)`` of the constructor; only the name when it takes none we can see."""
-    name = cls.name
+def class_signature(cls: Class, names: Names) -> Signature:
+    """Parameters of the constructor; none where we cannot see any."""
     if is_enum(cls, names):
-        return name
+        return Signature()
     made = names.constructor(cls)
     if made is None:
-        return f"{name}()" if not cls.node.bases else name
+        return Signature(None if cls.node.bases else ())
     if isinstance(made, Class):
-        return f"{name}({', '.join(_fields(cls, names))})"
-    return f"{name}({', '.join(_parameters(made.node.args, drop_first=True))})"
+        return Signature(tuple(_fields(cls, names)))
+    return Signature(tuple(read_parameters(made.node.args, bound=True)))
 
 
 def attribute_type(name: str, hint: ast.expr | None, owner: Class, names: Names) -> str:
@@ -107,54 +106,68 @@ def _is_annotation(node: ast.expr) -> bool:
 def _returns(function: Function, receiver: str | None) -> str:
     text = annotation_text(function.node.returns)
     owner = receiver or (function.owner.name if function.owner else "")
-    if owner:
-        text = re.sub(r"\bSelf\b", owner, text)
-    return f" -> {text}" if text else ""
+    return re.sub(r"\bSelf\b", owner, text) if owner else text
 
 
-def _parameters(spec: ast.arguments, *, drop_first: bool) -> list[str]:
+def read_parameters(spec: ast.arguments, *, bound: bool) -> Iterator[Parameter]:
+    """Every parameter, of a ``bound`` function without the receiver."""
     positional = [*spec.posonlyargs, *spec.args]
-    defaults = [*[None] * (len(positional) - len(spec.defaults)), *spec.defaults]
-    shown = list(map(_parameter, positional, defaults))
-    if len(spec.posonlyargs) > drop_first:
-        shown.insert(len(spec.posonlyargs), "/")
-    shown = shown[drop_first:]
-    if spec.vararg is not None or spec.kwonlyargs:
-        shown.append(f"*{_parameter(spec.vararg) if spec.vararg else ''}")
-    shown += map(_parameter, spec.kwonlyargs, spec.kw_defaults)
+    without_default = len(positional) - len(spec.defaults)
+    defaults = [*[None] * without_default, *spec.defaults]
+    for number, argument in enumerate(positional):
+        kind: ParameterKind = "positional or keyword"
+        if number < len(spec.posonlyargs):
+            kind = "positional-only"
+        if number or not bound:
+            yield _parameter(argument, kind, defaults[number])
+    if spec.vararg is not None:
+        yield _parameter(spec.vararg, "variadic positional")
+    for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        yield _parameter(argument, "keyword-only", default)
     if spec.kwarg is not None:
-        shown.append(f"**{_parameter(spec.kwarg)}")
-    return shown
+        yield _parameter(spec.kwarg, "variadic keyword")
 
 
-def _parameter(argument: ast.arg, default: ast.expr | None = None) -> str:
-    hint = annotation_text(argument.annotation)
-    text = f"{argument.arg}: {hint}" if argument.annotation else argument.arg
-    if default is None:
-        return text
-    shown = ast.unparse(default)
-    equal = " = " if argument.annotation else "="
-    return f"{text}{equal}{shown if len(shown) <= _MAX_DEFAULT else '...'}"
+def _parameter(
+    argument: ast.arg, kind: ParameterKind, default: ast.expr | None = None
+) -> Parameter:
+    shown = None if default is None else ast.unparse(default)
+    if shown is not None and len(shown) > _MAX_DEFAULT:
+        shown = "..."
+    return Parameter(argument.arg, kind, annotation_text(argument.annotation), shown)
 
 
-def _fields(cls: Class, names: Names) -> Iterator[str]:
+def _fields(cls: Class, names: Names) -> Iterator[Parameter]:
     """Fields of a dataclass with those of its bases, in the order of the constructor."""
     fields: dict[str, ast.AnnAssign] = {}
     for owner in reversed(names.mro(cls)):
         fields.update(owner.fields)
+    kind: ParameterKind = "positional or keyword"
     for name, node in fields.items():
-        default, options = node.value, {}
-        if isinstance(default, ast.Call) and last_part(default) in {"field", "Field"}:
-            options = {keyword.arg: keyword.value for keyword in default.keywords}
-            first = (
-                default.args[0] if default.args else ast.Constant(...)
-            )  # made by a factory
-            default = options.get("default", first)
-        kind = last_part(node.annotation)
-        if kind == "KW_ONLY":
-            yield "*"
-        elif (
-            kind != "ClassVar"
-            and getattr(options.get("init"), "value", True) is not False
-        ):
-            yield _parameter(ast.arg(name, node.annotation), default)
+        annotation = last_part(node.annotation)
+        if annotation == "KW_ONLY":
+            kind = "keyword-only"
+        elif annotation != "ClassVar" and _is_initialised(node.value):
+            argument = ast.arg(name, node.annotation)
+            yield _parameter(argument, kind, _field_default(node.value))
+
+
+def _options(value: ast.expr | None) -> dict[str | None, ast.expr] | None:
+    """Keywords of ``field(...)``, ``None`` for any other value."""
+    if isinstance(value, ast.Call) and last_part(value) in {"field", "Field"}:
+        return {keyword.arg: keyword.value for keyword in value.keywords}
+    return None
+
+
+def _is_initialised(value: ast.expr | None) -> bool:
+    """Whether the constructor takes a field."""
+    init = (_options(value) or {}).get("init")
+    return getattr(init, "value", True) is not False
+
+
+def _field_default(value: ast.expr | None) -> ast.expr | None:
+    options = _options(value)
+    if options is None or not isinstance(value, ast.Call):
+        return value
+    made = ast.Constant(...)  # by a factory
+    return options.get("default", value.args[0] if value.args else made)

@@ -19,8 +19,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from docgen import render
 from docgen.docstrings import described
-from docgen.facts import render_facts
 from docgen.symbols import Library, Symbol
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable, quote
@@ -178,7 +178,7 @@ def _modules(library: Library) -> dict[str, list[Symbol]]:
 
 def _facts(symbol: Symbol) -> list[str]:
     return [
-        symbol.signature or symbol.value or symbol.kind,
+        render.signature(symbol) or symbol.value or symbol.kind,
         described(symbol.docstring).summary,
     ]
 
@@ -187,7 +187,7 @@ def _reference(symbol: Symbol, example: str | None) -> str:
     docstring = symbol.docstring.strip()
     parts = [
         f"## {symbol.qualname}",
-        quote(render_facts(symbol)),
+        quote(render.facts(symbol)),
         f"Its docstring:\n\n{quote(docstring)}" if docstring else "",
     ]
     if example and not reaches_out(example):
@@ -298,7 +298,7 @@ def _module(name: str, symbols: Sequence[Symbol], level: int) -> str:
 
 
 def _line(symbol: Symbol, level: int) -> str:
-    signature = _short(symbol.signature or symbol.name, 160)
+    signature = _short(render.signature(symbol) or symbol.name, 160)
     summary = described(symbol.docstring).summary if level == 0 else ""
     return f"  {signature}: {_short(summary, 100)}" if summary else f"  {signature}"
 

@@ -1,4 +1,9 @@
-"""The vocabulary of docgen: what is known about a symbol without running anything."""
+"""The vocabulary of the project's lower half: what is known about a symbol of a library.
+
+A :class:`Symbol` is filled by readers (:mod:`docgen.library` from source,
+:mod:`indexes.live` from imported libraries) and by the store of written texts
+(:mod:`docgen.texts`). Only :mod:`docgen.render` makes text of it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,74 @@ Kind = Literal[
     "module", "class", "function", "method", "property", "constant", "attribute"
 ]
 MemberKind = Kind | Literal["classmethod", "staticmethod"]
+#: As :mod:`inspect` describes them.
+ParameterKind = Literal[
+    "positional-only",
+    "positional or keyword",
+    "variadic positional",
+    "keyword-only",
+    "variadic keyword",
+]
+#: What became of the example of a document; see :mod:`docgen.check`.
+Verdict = Literal["runs", "inputs", "fails", "none"]
+FIRST = "What it does"  # title of the first section of a document
+_INPUTS = ("Parameters", "Attributes")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as a signature has it.
+
+    Attributes
+    ----------
+    type
+        Annotation as source text, empty without one.
+    default
+        Default value as source text, long ones cut to ``...``; ``None``: required.
+    """
+
+    name: str
+    kind: ParameterKind = "positional or keyword"
+    type: str = ""
+    default: str | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is None and not self.kind.startswith("variadic")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a symbol is called, and what it gives.
+
+    Attributes
+    ----------
+    parameters
+        Without the receiver; ``None`` for what is not called, or not known.
+    returns
+        Type of the result or value as source text, empty when unknown.
+    """
+
+    parameters: tuple[Parameter, ...] | None = None
+    returns: str = ""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether Python could read it.
+
+        Fields of a dataclass and its bases can stand in an order that no function may
+        have, and some default values show only as ``<class 'X'>``.
+        """
+        optional = False
+        for parameter in self.parameters or ():
+            if parameter.default is not None and parameter.default.startswith("<"):
+                return False
+            if parameter.kind in {"positional-only", "positional or keyword"}:
+                if optional and parameter.required:
+                    return False
+                optional = not parameter.required
+        return True
 
 
 @dataclass(frozen=True)
@@ -19,8 +92,6 @@ class Member:
 
     Attributes
     ----------
-    signature
-        What follows the name: ``(site: PeriodicSite) -> int``, ``-> str``, or empty.
     summary
         First sentence of its docstring, may be empty; of a module also what it defines.
     qualname
@@ -31,10 +102,49 @@ class Member:
 
     name: str
     kind: MemberKind
-    signature: str
+    signature: Signature
     summary: str
     qualname: str
     origin: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a section says of one parameter or attribute: its lines, name included.
+
+    Attributes
+    ----------
+    unit
+        The unit that the lines name, else empty.
+    """
+
+    name: str
+    text: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading of a written document, and everything up to the next one, verbatim.
+
+    Attributes
+    ----------
+    title
+        Empty for what stands before the first heading.
+    text
+        What follows the title up to the first item, line breaks included.
+    items
+        Of a section about parameters or attributes.
+    """
+
+    title: str
+    text: str
+    items: tuple[Item, ...] = ()
+
+    @property
+    def body(self) -> str:
+        """What stands below the title, outer blanks off."""
+        return "".join([self.text, *(item.text for item in self.items)]).strip()
 
 
 @dataclass(frozen=True)
@@ -47,8 +157,8 @@ class Symbol:
     Attributes
     ----------
     signature
-        ``from_file(filename: PathLike, ...) -> Structure``; empty for a module. For a class it
-        is the constructor's; for a constant or attribute ``name -> type``, empty when unknown.
+        Of a class its constructor's; ``None`` for a module, and for a constant or attribute of
+        which no type is known.
     source
         Source text of the definition; of a class without its methods, except those that construct
         it; of a module nothing.
@@ -74,11 +184,18 @@ class Symbol:
         One line of source for each of ``refers``, and for each name imported from elsewhere.
     helpers
         In :meth:`Library.public`, the private functions, methods and classes that the body uses.
+    sections
+        What is written about it.
+    writer, written, prompt, example
+        Who wrote that, when, from which version of the prompt, and what became of its example;
+        see :class:`docgen.texts.Text`.
+    corpus
+        Source of the corpus that it stands in, else empty.
     """
 
     qualname: str
     kind: Kind
-    signature: str
+    signature: Signature | None
     docstring: str
     source: str
     package: str
@@ -98,6 +215,22 @@ class Symbol:
     refers: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    writer: str | None = None
+    written: str = ""
+    prompt: str = ""
+    example: Verdict | None = None
+    corpus: str = ""
+
+    @property
+    def id(self) -> str:
+        """Unique among the entries of all corpora."""
+        return f"{self.corpus}:{self.qualname}"
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """The symbols that it describes: itself."""
+        return (self.qualname,)
 
     @property
     def name(self) -> str:
@@ -108,6 +241,84 @@ class Symbol:
     def public(self) -> bool:
         """Whether no part of the qualified name is private."""
         return not any(part.startswith("_") for part in self.qualname.split("."))
+
+    @property
+    def what(self) -> str:
+        """What it is, in the words of its document: its first section."""
+        first = next((s.body for s in self.sections if s.title), "")
+        return self.section(FIRST) or first
+
+    @property
+    def inputs(self) -> tuple[Item, ...]:
+        """Parameters and attributes that its document describes, each once."""
+        items: dict[str, Item] = {}
+        for title in _INPUTS:
+            for section in self.sections:
+                if section.title == title:
+                    for item in section.items:
+                        items.setdefault(item.name, item)
+                    break
+        return tuple(items.values())
+
+    @property
+    def bodies(self) -> Mapping[str, str]:
+        """What stands below each heading of its document."""
+        bodies: dict[str, str] = {}
+        for section in self.sections:
+            if section.title:
+                bodies.setdefault(section.title, section.body)
+        return bodies
+
+    def section(self, title: str) -> str:
+        """What stands below a heading of its document, empty when it has none of that title."""
+        return next((s.body for s in self.sections if s.title == title), "")
+
+    def in_corpus(self, corpus: str) -> Symbol:
+        """What a corpus keeps: not the source, of which a document is made."""
+        return replace(
+            self,
+            corpus=corpus,
+            docstring="",
+            source="",
+            refers=(),
+            context=(),
+            helpers=(),
+        )
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of text in a corpus that is not the document of one symbol.
+
+    Attributes
+    ----------
+    qualname
+        The one symbol that it is about, else the module or text that it is taken from.
+    kind
+        ``chunk``; ``document`` of a source of the user's own; ``index`` of a map.
+    covers
+        Qualified names of the symbols whose description begins there.
+    more
+        What a source of the user's own says of it besides.
+    indexed
+        What of the text is indexed, where that is not all.
+    """
+
+    id: str
+    qualname: str
+    text: str
+    kind: str = "chunk"
+    path: str = ""
+    package: str = ""
+    version: str | None = ""
+    corpus: str = ""
+    covers: tuple[str, ...] = ()
+    more: Mapping[str, object] = field(default_factory=dict)
+    indexed: str | None = None
+
+
+Entry = Symbol | Chunk
+"""What a corpus holds."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from docgen.symbols import Library, Symbol, digest
+from docgen.replies import read_sections
+from docgen.symbols import Library, Section, Symbol, Verdict, digest
 from matsmith.core.errors import ActionableError
 from matsmith.core.jsonl import JsonLines, read_lines
 
@@ -27,7 +28,7 @@ SUFFIX = ".jsonl.gz"
 VERSION = (
     "2"  # of the prompt that texts are written from: instructions and what it shows
 )
-Verdict = Literal["runs", "inputs", "fails", "none"]
+FAILS = "\n(This example fails when it is run.)"
 
 
 class TextsError(ActionableError):
@@ -197,12 +198,26 @@ def examples(library: Library, files: Sequence[Path]) -> dict[str, Text]:
     )
 
 
-def render_text(text: Text) -> str:
-    """The text; below an example that fails it says so."""
-    if text.example != "fails":
-        return text.text
-    head, heading, rest = text.text.partition("\n## Example\n")
-    return f"{head}{heading}(This example fails when it is run.)\n{rest}"
+def documented(symbol: Symbol, text: Text) -> Symbol:
+    """The symbol with what was written about it; of an example that fails it says so."""
+    return with_sections(symbol, read_sections(text.text), text)
+
+
+def with_sections(symbol: Symbol, sections: Sequence[Section], text: Text) -> Symbol:
+    """The symbol with sections of a document, and who wrote them."""
+    if text.example == "fails":
+        sections = [
+            replace(s, text=f"{FAILS}{s.text}") if s.title == "Example" else s
+            for s in sections
+        ]
+    return replace(
+        symbol,
+        sections=tuple(sections),
+        writer=text.writer,
+        written=text.date,
+        prompt=text.prompt,
+        example=text.example,
+    )
 
 
 def _checked(row: dict[str, Any]) -> Text:

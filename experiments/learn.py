@@ -125,7 +125,7 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
         packages=packages,
         versions=library.versions,
         digest="" if project is None else libraries.digest_of(project),
-        symbols=len(retriever.corpus.documents),
+        symbols=len(retriever.corpus.entries),
         unread=(
             *(f"{path}: {why}" for path, why in library.unreadable.items()),
             *_compiled(packages, site),

@@ -16,9 +16,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
-from langchain_core.documents import Document
 
-from docgen.facts import SEPARATOR
+from docgen import render
 from docgen.library import build_library
 from docgen.sources import (
     SourceFile,
@@ -26,7 +25,7 @@ from docgen.sources import (
     read_sources,
     sources_digest,
 )
-from docgen.symbols import Library
+from docgen.symbols import Chunk, Entry, Library, Symbol
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.embedding import Embedding
@@ -35,6 +34,8 @@ from matsmith.core.progress import meter
 CHUNK_SIZE, CHUNK_OVERLAP = 1000, 50
 PERCENTILE, BUFFER = 95.0, 1
 QUESTION = "question"  # source of a text that comes with one
+#: In a written text: what names related symbols.
+_RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _BOUNDARY = re.compile(r"(?<=[.?!])\s+|\n+\s*")
 
 
@@ -74,16 +75,16 @@ async def document_corpus(name: str, text: str, cache: Path) -> Corpus:
 
     async def make() -> Made:
         whole = SourceFile(name, name, "", None, text, is_package=False)
-        documents = split([(whole, ())], QUESTION)
-        for number, document in enumerate(documents, 1):
+        chunks = []
+        for number, chunk in enumerate(split([(whole, ())], QUESTION), 1):
             part = f"{Path(name).stem}.part{number}"
-            document.metadata |= {"qualname": part, "covers": [part]}
-        return documents, {}
+            chunks.append(replace(chunk, qualname=part, covers=(part,)))
+        return chunks, {}
 
     return await stored_together(cache, manifest, make)
 
 
-def split(texts: Iterable[Marked], corpus: str) -> list[Document]:
+def split(texts: Iterable[Marked], corpus: str) -> list[Chunk]:
     """Chunks of texts, of one size."""
     # takes half a second to import
     from langchain_text_splitters import RecursiveCharacterTextSplitter  # noqa: PLC0415
@@ -91,16 +92,16 @@ def split(texts: Iterable[Marked], corpus: str) -> list[Document]:
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=CHUNK_SIZE, chunk_overlap=CHUNK_OVERLAP, add_start_index=True
     )
-    documents: list[Document] = []
+    chunks: list[Chunk] = []
     for marked in texts:
-        for number, found in enumerate(splitter.create_documents([marked[0].text])):
-            start = int(found.metadata["start_index"])
-            end = start + len(found.page_content)
-            documents.append(chunk(marked, corpus, number, start, end))
-    return documents
+        for number, part in enumerate(splitter.create_documents([marked[0].text])):
+            start = int(part.metadata["start_index"])
+            end = start + len(part.page_content)
+            chunks.append(chunk_of(marked, corpus, number, start, end))
+    return chunks
 
 
-def chunk(marked: Marked, corpus: str, number: int, start: int, end: int) -> Document:
+def chunk_of(marked: Marked, corpus: str, number: int, start: int, end: int) -> Chunk:
     """The chunk ``[start, end)`` of a text; ``covers`` lists the symbols that begin there."""
     source, marks = marked
     offsets = [offset for offset, _ in marks]
@@ -108,17 +109,19 @@ def chunk(marked: Marked, corpus: str, number: int, start: int, end: int) -> Doc
     covers = [name for _, name in marks[first:last]]
     if not covers and first:
         covers = [marks[first - 1][1]]  # the middle of a long definition
-    metadata = {
-        "id": f"{corpus}:{source.path}:{number}",
-        "qualname": covers[0] if len(covers) == 1 else source.module,
-        "kind": "chunk",
-        "path": source.path,
-        "package": source.package,
-        "version": source.version,
-        "corpus": corpus,
-        "covers": covers,
-    }
-    return Document(source.text[start:end].strip(), metadata=metadata)
+    text = source.text[start:end].strip()
+    indexed = _RELATIONS.sub("", text)
+    return Chunk(
+        id=f"{corpus}:{source.path}:{number}",
+        qualname=covers[0] if len(covers) == 1 else source.module,
+        text=text,
+        path=source.path,
+        package=source.package,
+        version=source.version,
+        corpus=corpus,
+        covers=tuple(covers),
+        indexed=None if indexed == text else indexed,
+    )
 
 
 def _code(source: SourceFile, library: Library) -> Marked:
@@ -139,8 +142,8 @@ def _docstrings(source: SourceFile, library: Library) -> Marked:
     parts = []
     for symbol in symbols:
         heading = symbol.qualname
-        if symbol.signature:
-            heading = f"{symbol.qualname.rpartition('.')[0]}.{symbol.signature}"
+        if symbol.signature is not None:
+            heading += render.signature_text(symbol.signature)
         text = f"{heading}\n\n{symbol.docstring}\n\n".replace("\n\n\n\n", "\n\n")
         parts.append((symbol.qualname, text))
     return _joined(source, parts)
@@ -165,13 +168,13 @@ async def semantic_corpus(
     )
 
     async def make() -> Made:
-        texts = _module_texts(whole.documents)
-        documents: list[Document] = []
+        texts = _module_texts(whole.entries)
+        chunks: list[Chunk] = []
         with meter("Semantic chunks", len(texts), show=show_progress) as progress:
             for text in texts:
-                documents += await _chunks(text, embedding)
+                chunks += await _chunks(text, embedding)
                 progress.advance()
-        return documents, whole.aliases
+        return chunks, whole.aliases
 
     return await stored_together(cache, wanted, make)
 
@@ -199,31 +202,28 @@ def breakpoints(
     ]
 
 
-def _module_texts(documents: Sequence[Document]) -> list[Marked]:
+def _module_texts(entries: Sequence[Entry]) -> list[Marked]:
     """The written texts of each source file as one, every symbol under its name."""
-    by_path: dict[str, list[Document]] = {}
-    for document in documents:
-        by_path.setdefault(document.metadata["path"], []).append(document)
+    by_path: dict[str, list[Symbol]] = {}
+    for entry in entries:
+        if isinstance(entry, Symbol):
+            by_path.setdefault(entry.path, []).append(entry)
     texts: list[Marked] = []
-    for path, members in sorted(by_path.items()):
-        members.sort(
-            key=lambda d: (d.metadata["kind"] != "module", d.metadata["lines"])
+    for path, symbols in sorted(by_path.items()):
+        symbols.sort(key=lambda s: (s.kind != "module", s.first_line, s.last_line))
+        parts = [
+            (s.qualname, f"# {s.qualname}\n{render.prose(s)}\n\n") for s in symbols
+        ]
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        first = symbols[0]
+        source = SourceFile(
+            module, path, first.package, first.version, text="", is_package=False
         )
-        parts = []
-        for document in members:
-            written = document.page_content.partition(f"\n{SEPARATOR}\n")[2].strip()
-            name = str(document.metadata["qualname"])
-            parts.append((name, f"# {name}\n{written}\n\n"))
-        first, module = (
-            members[0].metadata,
-            path.removesuffix(".py").removesuffix("/__init__"),
-        )
-        place = (module.replace("/", "."), path, first["package"], first["version"])
-        texts.append(_joined(SourceFile(*place, text="", is_package=False), parts))
+        texts.append(_joined(source, parts))
     return texts
 
 
-async def _chunks(marked: Marked, embedding: Embedding) -> list[Document]:
+async def _chunks(marked: Marked, embedding: Embedding) -> list[Chunk]:
     parts = sentences(marked[0].text)
     windows = [
         "".join(parts[max(0, i - BUFFER) : i + BUFFER + 1]) for i in range(len(parts))
@@ -234,8 +234,8 @@ async def _chunks(marked: Marked, embedding: Embedding) -> list[Document]:
         raise RetrievalError(f"embedding sentences failed: {error}") from error
     ends = [0, *accumulate(map(len, parts))]
     cuts = sorted({0, *(ends[i + 1] for i in breakpoints(vectors)), ends[-1]})
-    documents: list[Document] = []
+    chunks: list[Chunk] = []
     for start, end in pairwise(cuts):
-        found = chunk(marked, "llm_doc_semantic", len(documents), start, end)
-        documents += [found] if found.page_content else []
-    return documents
+        chunk = chunk_of(marked, "llm_doc_semantic", len(chunks), start, end)
+        chunks += [chunk] if chunk.text else []
+    return chunks

@@ -13,6 +13,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -24,15 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from filelock import AsyncFileLock, FileLock, Timeout
-from langchain_core.documents import Document
 from pydantic import TypeAdapter
+
+from docgen import render
+from docgen.symbols import Chunk, Entry, Symbol
 
 _log = logging.getLogger(__name__)
 
 _DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
 #: What the folder of a corpus is not named by.
 _STALE = (("sources_digest", "source files changed"), ("code", "code changed"))
-_RELATIONS = re.compile(r"^## Relations\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 @cache
@@ -87,20 +89,38 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents, and the other names under which their symbols are known.
+    """Symbols with their documents, or chunks; and other names of the symbols.
 
     Attributes
     ----------
     aliases
-        Import path -> qualified name of a document.
+        Import path -> qualified name of an entry.
     folder
         Where the corpus lies; indexes over it are kept beside it.
     """
 
     manifest: Manifest
-    documents: Sequence[Document]
+    entries: Sequence[Entry]
     aliases: Mapping[str, str]
     folder: Path
+
+
+#: A line of a corpus is one of these under its name.
+_FORMS: Mapping[str, TypeAdapter[Entry]] = {
+    "symbol": TypeAdapter(Symbol),
+    "chunk": TypeAdapter(Chunk),
+}
+
+
+def _line_of(entry: Entry) -> str:
+    form = "symbol" if isinstance(entry, Symbol) else "chunk"
+    fields = _FORMS[form].dump_python(entry, exclude_defaults=True)
+    return json.dumps({form: fields}, ensure_ascii=False) + "\n"
+
+
+def _entry_of(line: bytes) -> Entry:
+    ((form, fields),) = json.loads(line).items()
+    return _FORMS[form].validate_python(fields)
 
 
 def corpus_folder(cache: Path, manifest: Manifest) -> Path:
@@ -142,8 +162,8 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
         payload = (folder / _DOCUMENTS).read_bytes()
         if hashlib.sha256(payload).hexdigest() != stored.documents_digest:
             raise ValueError(f"{_DOCUMENTS} does not match its checksum")  # noqa: TRY301
-        documents = [Document(**json.loads(line)) for line in payload.splitlines()]
-        return Corpus(stored, documents, dict(about["aliases"]), folder)
+        entries = [_entry_of(line) for line in payload.splitlines()]
+        return Corpus(stored, entries, dict(about["aliases"]), folder)
     except (OSError, ValueError, TypeError, KeyError) as error:
         _log.warning("corpus %s is damaged (%s): rebuilding it", folder, error)
         return None
@@ -152,36 +172,29 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
 def write_corpus(
     cache: Path,
     manifest: Manifest,
-    documents: Sequence[Document],
+    entries: Sequence[Entry],
     aliases: Mapping[str, str],
 ) -> Corpus:
     """Store a corpus; it appears whole or not at all."""
     folder = corpus_folder(cache, manifest)
-    lines = [
-        json.dumps(
-            {"page_content": d.page_content, "metadata": d.metadata}, ensure_ascii=False
-        )
-        for d in documents
-    ]
-    payload = "".join(f"{line}\n" for line in lines).encode(
-        "utf-8", errors="backslashreplace"
-    )
+    payload = "".join(map(_line_of, entries)).encode("utf-8", errors="backslashreplace")
+    symbols = [entry for entry in entries if isinstance(entry, Symbol)]
     finished = replace(
         manifest,
-        documents=len(documents),
+        documents=len(entries),
         documents_digest=hashlib.sha256(payload).hexdigest(),
-        writers=_counted(documents, "writer"),
-        examples=_counted(documents, "example"),
+        writers=_counted(symbol.writer for symbol in symbols),
+        examples=_counted(symbol.example for symbol in symbols),
     )
     about = {"manifest": asdict(finished), "aliases": dict(aliases)}
     with replaced_folder(folder) as fresh:
         (fresh / _DOCUMENTS).write_bytes(payload)
         (fresh / _MANIFEST).write_text(json.dumps(about, indent=1), encoding="utf-8")
-    return Corpus(finished, list(documents), dict(aliases), folder)
+    return Corpus(finished, list(entries), dict(aliases), folder)
 
 
-Made = tuple[Sequence[Document], Mapping[str, str]]
-"""Documents and aliases."""
+Made = tuple[Sequence[Entry], Mapping[str, str]]
+"""Entries and aliases."""
 
 
 async def stored_together(
@@ -261,18 +274,13 @@ async def index_folder(
 
 
 def indexed_texts(corpus: Corpus) -> list[str]:
-    """What is indexed of each document: its text without the names of related symbols.
-
-    A document that lists its callers is otherwise found for what they do.
-    """
-    return [_RELATIONS.sub("", document.page_content) for document in corpus.documents]
+    """What is indexed of each entry."""
+    return [render.indexed(entry) for entry in corpus.entries]
 
 
-def _counted(documents: Sequence[Document], key: str) -> dict[str, int]:
-    values = (document.metadata.get(key) for document in documents)
-    return dict(
-        sorted(Counter(str(value) for value in values if value is not None).items())
-    )
+def _counted(values: Iterable[str | None]) -> dict[str, int]:
+    counts = Counter(value for value in values if value is not None)
+    return dict(sorted(counts.items()))
 
 
 def _slug(text: str, most: int = 40) -> str:

@@ -59,7 +59,7 @@ async def dense_index(
 ) -> DenseIndex:
     """The dense index of a corpus. An interrupted build resumes where it stopped."""
     name = embedding.name
-    ids = [str(document.metadata["id"]) for document in corpus.documents]
+    ids = [entry.id for entry in corpus.entries]
     async with index_folder(corpus, name, _FORMAT, embedding=name) as (
         folder,
         _,

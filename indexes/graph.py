@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from langchain_core.documents import Document
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 from numpy.typing import NDArray
 
+from docgen import render
 from docgen.replies import first_paragraph
+from docgen.symbols import FIRST, Entry, Symbol
 from indexes import RetrievalError
 from indexes.corpus import Corpus, index_folder
 from indexes.embedding import Embedding
@@ -31,6 +32,13 @@ _DESCRIPTION = 600  # characters of the description of a symbol
 _CHUNK = 6_000  # characters of a document that are kept as its chunk
 _CALLS = 12  # call relations per symbol
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*")
+#: What relates a symbol to others, the strongest first: verb, weight, names of the others.
+_RELATED: Sequence[tuple[str, float, Callable[[Symbol], Sequence[str]]]] = (
+    ("inherits from", 3.0, lambda symbol: symbol.bases),
+    ("has member", 2.0, lambda symbol: [m.qualname for m in symbol.members]),
+    ("needs", 2.0, lambda symbol: symbol.types),
+    ("calls", 1.0, lambda symbol: symbol.calls[:_CALLS]),
+)
 
 
 class ByteTokenizer:
@@ -61,9 +69,7 @@ class GraphIndex:
 
     def __init__(self, rag: LightRAG, corpus: Corpus) -> None:
         self._rag = rag
-        self._place = {
-            str(d.metadata["qualname"]): i for i, d in enumerate(corpus.documents)
-        }
+        self._place = {e.qualname: i for i, e in enumerate(corpus.entries)}
 
     async def query(self, query: str, mode: GraphMode, depth: int) -> list[list[int]]:
         """Ask the graph; no answer is generated.
@@ -115,7 +121,7 @@ async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:
     place = index_folder(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
     async with place as (folder, fits, finish):
         if not fits:
-            content = symbol_graph(corpus.documents)
+            content = symbol_graph(corpus.entries)
             if not content["entities"]:
                 raise RetrievalError(
                     f"the graph of {corpus.folder.name} has no nodes: no documents"
@@ -156,23 +162,20 @@ async def _open(folder: Path, embedding: Embedding) -> LightRAG:
     return rag
 
 
-def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]]]:
-    """Entities, relations and chunks in LightRAG's custom form, from the facts of a corpus."""
-    known = {str(d.metadata["qualname"]) for d in documents}
+def symbol_graph(entries: Sequence[Entry]) -> dict[str, list[dict[str, Any]]]:
+    """Entities, relations and chunks in LightRAG's custom form, from the symbols of a corpus."""
+    symbols = [entry for entry in entries if isinstance(entry, Symbol)]
     chunks, entities = [], []
-    for document in documents:
-        name = str(document.metadata["qualname"])
-        what = first_paragraph(document.metadata["sections"].get("What it does", ""))
-        description = f"{what}\nsignature: {document.metadata['signature']}"[
-            :_DESCRIPTION
-        ]
-        origin = {"source_id": name, "file_path": name}
-        chunks.append({"content": document.page_content[:_CHUNK], **origin})
+    for symbol in symbols:
+        what = first_paragraph(symbol.section(FIRST))
+        description = f"{what}\nsignature: {render.signature(symbol)}"
+        origin = {"source_id": symbol.qualname, "file_path": symbol.qualname}
+        chunks.append({"content": render.document(symbol)[:_CHUNK], **origin})
         entities.append(
             {
-                "entity_name": name,
-                "entity_type": document.metadata["kind"],
-                "description": description,
+                "entity_name": symbol.qualname,
+                "entity_type": symbol.kind,
+                "description": description[:_DESCRIPTION],
                 **origin,
             }
         )
@@ -186,30 +189,22 @@ def symbol_graph(documents: Sequence[Document]) -> dict[str, list[dict[str, Any]
             "source_id": source,
             "file_path": source,
         }
-        for source, target, verb, weight in _relations(documents, known)
+        for source, target, verb, weight in _relations(symbols)
     ]
     return {"chunks": chunks, "entities": entities, "relationships": relationships}
 
 
-def _relations(
-    documents: Sequence[Document], known: set[str]
-) -> Iterator[tuple[str, str, str, float]]:
+def _relations(symbols: Sequence[Symbol]) -> Iterator[tuple[str, str, str, float]]:
     """Each pair once, by its strongest relation."""
+    names = {symbol.qualname for symbol in symbols}
     seen: set[frozenset[str]] = set()
-    for verb, key, weight in (
-        ("inherits from", "bases", 3.0),
-        ("has member", "members", 2.0),
-        ("needs", "types", 2.0),
-        ("calls", "calls", 1.0),
-    ):
-        for document in documents:
-            source = str(document.metadata["qualname"])
-            targets = [t for t in document.metadata[key] if t in known]
-            for target in targets[:_CALLS] if key == "calls" else targets:
-                pair = frozenset((source, target))
+    for verb, weight, related in _RELATED:
+        for symbol in symbols:
+            for target in (name for name in related(symbol) if name in names):
+                pair = frozenset((symbol.qualname, target))
                 if len(pair) == 2 and pair not in seen:
                     seen.add(pair)
-                    yield source, target, verb, weight
+                    yield symbol.qualname, target, verb, weight
 
 
 def _short(qualname: str) -> str:

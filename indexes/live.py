@@ -15,13 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from langchain_core.documents import Document
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from docgen.docstrings import first_sentence
-from docgen.facts import render_document, render_facts
+from docgen.replies import read_sections
 from docgen.sources import (
     SourceFile,
     distribution_versions,
@@ -29,10 +28,19 @@ from docgen.sources import (
     read_sources,
     sources_digest,
 )
-from docgen.symbols import Kind, Member, MemberKind, Symbol, digest
+from docgen.symbols import (
+    FIRST,
+    Kind,
+    Member,
+    MemberKind,
+    Parameter,
+    ParameterKind,
+    Signature,
+    Symbol,
+    digest,
+)
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
-from indexes.llm_doc import symbol_metadata
 from matsmith.core.progress import Progressing, meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
@@ -55,12 +63,30 @@ _Line = Annotated[str, Field(max_length=6_000)]
 class _Strict(BaseModel, extra="forbid", frozen=True): ...
 
 
+class LiveParameter(NamedTuple):
+    """A parameter as `inspect` knows it; ``default`` is ``None`` where a call must give it."""
+
+    name: _Name
+    kind: ParameterKind
+    type: _Line
+    default: _Line | None
+
+
+class LiveSignature(NamedTuple):
+    """How something is called; no parameters where that is unknown, or it is not called."""
+
+    parameters: Annotated[tuple[LiveParameter, ...], Field(max_length=1000)] | None = (
+        None
+    )
+    returns: _Line = ""
+
+
 class LiveMember(_Strict):
     """A row of a member list."""
 
     name: _Name
     kind: MemberKind
-    signature: _Line
+    signature: LiveSignature
     text: _Line
     qualname: _Name
     origin: _Name
@@ -71,7 +97,7 @@ class LiveSymbol(_Strict):
 
     qualname: _Name
     kind: Kind
-    signature: _Line = ""
+    signature: LiveSignature | None = None
     docstring: Annotated[str, Field(max_length=50_000)] = ""
     lines: tuple[int, int] = (0, 0)
     modifiers: tuple[_Name, ...] = ()
@@ -156,7 +182,7 @@ async def live_corpus(
         ) as progress:
             async with open_sandbox() as sandbox:
                 pages = await _read(sandbox, modules, packages, mounts, progress)
-        return _documents(pages, {m.name: m for m in modules})
+        return _symbols(pages, {m.name: m for m in modules})
 
     return await stored_together(cache, wanted, make)
 
@@ -270,10 +296,10 @@ def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
     return pages
 
 
-def _documents(
+def _symbols(
     pages: Sequence[Page], modules: Mapping[str, _Module]
-) -> tuple[list[Document], dict[str, str]]:
-    """One document per public symbol, and the other paths of each."""
+) -> tuple[list[Symbol], dict[str, str]]:
+    """Every public symbol with its document, and the other paths of each."""
     found: dict[str, tuple[LiveSymbol, _Module]] = {}
     for page in sorted(pages, key=lambda p: p.module):
         for symbol in page.symbols:
@@ -295,18 +321,15 @@ def _documents(
         sure = (each[0] for each in meant if len(each) == 1)
         return tuple(dict.fromkeys(n for n in sure if found[n][0].kind == "class"))
 
-    documents = []
+    symbols = []
     for name in sorted(found):
         symbol, home = found[name]
-        facts = _facts(symbol, home, paths, resolve)
-        documents.append(_document(facts, _text(symbol)))
+        symbols.append(_symbol(symbol, home, paths, resolve, _text(symbol)))
     failed = [page for page in pages if page.error is not None]
     for page in failed:
         module = LiveSymbol(qualname=page.module, kind="module")
         said = f"This module cannot be imported in this environment: {page.error}"
-        documents.append(
-            _document(_facts(module, modules[page.module], {}, resolve), said)
-        )
+        symbols.append(_symbol(module, modules[page.module], {}, resolve, said))
     problems = [problem for page in pages for problem in page.problems]
     if problems:
         _log.warning(
@@ -320,57 +343,68 @@ def _documents(
             len(pages),
             failed[0].module,
         )
-    return documents, aliases
+    return symbols, aliases
 
 
-def _facts(
-    symbol: LiveSymbol,
+def _symbol(
+    found: LiveSymbol,
     home: _Module,
     paths: Mapping[str, str],
     resolve: Callable[[Sequence[str]], tuple[str, ...]],
+    text: str,
 ) -> Symbol:
-    members = tuple(
-        Member(
-            m.name, m.kind, m.signature, first_sentence(m.text), m.qualname, m.origin
-        )
-        for m in symbol.members
-    )
-    owner, _, last = symbol.qualname.rpartition(".")
-    own_path = paths.get(symbol.qualname, symbol.qualname)
-    if symbol.kind in {"method", "property"}:
-        own_path = f"{paths.get(owner, owner)}.{last}"
-    returns = resolve([symbol.returns]) if symbol.returns else ()
-    same = {"qualname", "kind", "signature", "docstring", "modifiers", "bases"}
+    owner, _, last = found.qualname.rpartition(".")
+    import_path = paths.get(found.qualname, found.qualname)
+    if found.kind in {"method", "property"}:
+        import_path = f"{paths.get(owner, owner)}.{last}"
+    returns = resolve([found.returns]) if found.returns else ()
     return Symbol(
-        **symbol.model_dump(include=same),
+        qualname=found.qualname,
+        kind=found.kind,
+        signature=_signature(found.signature) if found.signature else None,
+        docstring="",
         source="",
         package=home.package,
         version=home.version,
         path=home.path,
-        first_line=symbol.lines[0],
-        last_line=symbol.lines[1],
-        members=members,
-        types=tuple(t for t in resolve(symbol.types) if t != owner),
+        first_line=found.lines[0],
+        last_line=found.lines[1],
+        modifiers=found.modifiers,
+        bases=found.bases,
+        members=tuple(map(_member, found.members)),
+        types=tuple(t for t in resolve(found.types) if t != owner),
         returns=returns[0] if returns else "",
-        import_path=own_path,
+        import_path=import_path,
+        sections=read_sections(text),
+        corpus="live",
     )
+
+
+def _member(row: LiveMember) -> Member:
+    return Member(
+        row.name,
+        row.kind,
+        _signature(row.signature),
+        first_sentence(row.text),
+        row.qualname,
+        row.origin,
+    )
+
+
+def _signature(given: LiveSignature) -> Signature:
+    if given.parameters is None:
+        return Signature(None, given.returns)
+    return Signature(tuple(Parameter(*p) for p in given.parameters), given.returns)
 
 
 def _text(symbol: LiveSymbol) -> str:
     """The docstring, and what a class inherits from classes of other libraries."""
-    text = f"## What it does\n{symbol.docstring.strip() or '(no docstring)'}\n"
+    text = f"## {FIRST}\n{symbol.docstring.strip() or '(no docstring)'}\n"
     if symbol.elsewhere:
         text += "\n## Inherited from other libraries\n"
     return text + "\n".join(
         f"- from `{owner}`: {', '.join(names)}"
         for owner, names in symbol.elsewhere.items()
-    )
-
-
-def _document(symbol: Symbol, text: str) -> Document:
-    return Document(
-        page_content=render_document(render_facts(symbol), text),
-        metadata={**symbol_metadata(symbol, "live", text), "writer": None},
     )
 
 

@@ -9,23 +9,19 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from langchain_core.documents import Document
 
 from docgen.facts import NAME as FACTS
-from docgen.facts import Content, contents, render_document, render_facts
+from docgen.facts import Content, contents
 from docgen.library import build_library
-from docgen.replies import Chat, structure
+from docgen.replies import Chat
 from docgen.sources import distribution_versions, read_sources, sources_digest
-from docgen.symbols import Library, Symbol
+from docgen.symbols import Library
 from docgen.texts import (
     Checkpoint,
     Text,
     examples,
     files_digest,
     prewritten,
-    render_text,
     text_files,
 )
 from docgen.writer import WriteOptions, WriteReport, write_documentation
@@ -33,22 +29,6 @@ from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 
 _log = logging.getLogger(__name__)
-#: What a document carries of a symbol as it is.
-_FACTS = (
-    "qualname",
-    "kind",
-    "path",
-    "package",
-    "version",
-    "import_path",
-    "signature",
-    "modifiers",
-    "raises",
-    "bases",
-    "calls",
-    "types",
-    "returns",
-)
 _LISTED = 5  # names that a message shows
 
 
@@ -124,11 +104,8 @@ async def llm_doc_corpus(
             _demand_complete(report, checkpoint.path)
             written = report.texts
         ran = {} if writer.content == "written" else examples(library, tried)
-        texts = contents(writer.content, library, written, ran)
-        documents = [
-            _document(each, texts[name]) for name, each in library.symbols.items()
-        ]
-        return documents, library.aliases
+        symbols = contents(writer.content, library, written, ran)
+        return [symbol.in_corpus("llm_doc") for symbol in symbols], library.aliases
 
     return await stored_together(cache, wanted, make)
 
@@ -153,36 +130,6 @@ def checkpoint_path(cache: Path, packages: Sequence[str], writer: str) -> Path:
     """Where written texts are kept; shared by all versions of the packages."""
     name = "-".join([*packages, writer]).replace("/", "_")
     return cache / "corpora" / "written" / f"{name}.jsonl"
-
-
-def _document(symbol: Symbol, text: Text) -> Document:
-    content = render_text(text)
-    return Document(
-        page_content=render_document(render_facts(symbol), content),
-        metadata={
-            **symbol_metadata(symbol, "llm_doc", content),
-            "writer": text.writer,
-            "written": text.date,
-            "prompt": text.prompt,
-            "example": text.example,
-        },
-    )
-
-
-def symbol_metadata(symbol: Symbol, corpus: str, text: str) -> dict[str, Any]:
-    """What a document carries beside its text; see :class:`retrieval.base.Retriever`."""
-    facts = {name: getattr(symbol, name) for name in _FACTS}
-    return {
-        "id": f"{corpus}:{symbol.qualname}",
-        "corpus": corpus,
-        "lines": [symbol.first_line, symbol.last_line],
-        **{
-            name: list(fact) if isinstance(fact, tuple) else fact
-            for name, fact in facts.items()
-        },
-        "members": [member.qualname for member in symbol.members],
-        **structure(text),
-    }
 
 
 def _demand_complete(report: WriteReport, checkpoint: Path) -> None:

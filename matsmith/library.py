@@ -27,6 +27,7 @@ from agents.base import Usage
 from agents.runtime import open_retriever
 from matsmith.core.errors import UsageError
 from retrieval.base import Retriever as Finder
+from retrieval.langchain import document_of
 from sandbox import environments
 from sandbox.base import Execution, Mount
 from sandbox.base import Sandbox as Runs
@@ -275,11 +276,14 @@ class Retriever(Opened[Finder]):
 
     def search(self, query: str, k: int = 5) -> Sequence[Document]:
         """The ``k`` best documents, best first."""
-        return wait(partial(self._opened().search, query, k=k))
+        return [
+            document_of(hit) for hit in wait(partial(self._opened().search, query, k=k))
+        ]
 
     def lookup(self, name: str) -> Document | None:
         """The document of one symbol by its name, ``None`` where there is none."""
-        return wait(partial(self._opened().lookup, name))
+        hit = wait(partial(self._opened().lookup, name))
+        return None if hit is None else document_of(hit)
 
 
 get_retriever = Retriever

@@ -1,39 +1,61 @@
-"""The seam of retrieval: a query in, ranked LangChain documents out."""
+"""The seam of retrieval: a query in, ranked hits out."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from docgen import render
+from docgen.symbols import Entry
 from indexes import RetrievalError
 
 if TYPE_CHECKING:  # slow to import
-    from langchain_core.documents import Document
-
     from indexes.corpus import Corpus
 
-__all__ = ["MAP", "QuestionRetriever", "RetrievalError", "Retriever"]
+__all__ = ["MAP", "Hit", "QuestionRetriever", "RetrievalError", "Retriever"]
 
 MAP = "index"  # kind of the map of a library: it has a budget of its own and is never shortened
 
 
+@dataclass(frozen=True)
+class Hit:
+    """An entry of a corpus that was found.
+
+    Attributes
+    ----------
+    score
+        Higher is better; ``None`` for what was looked up by name.
+    condensed
+        What is shown of it, where that is not all.
+    """
+
+    entry: Entry
+    score: float | None = None
+    condensed: str | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """What is shown of it."""
+        if self.condensed is not None:
+            return self.condensed
+        return render.document(self.entry)
+
+    def within(self, room: int, relevance: render.Relevance) -> Hit:
+        """The same in at most ``room`` characters; see :func:`docgen.render.condensed`."""
+        if len(self.text) <= room:
+            return self
+        return replace(self, condensed=render.condensed(self.entry, room, relevance))
+
+
 class Retriever(Protocol):
-    """Finds documents.
-
-    Every document carries, in ``metadata``:
-
-    ``id`` (unique in the corpus), ``qualname`` (``pymatgen.core.Structure.from_file``; for a
-    chunk that belongs to no single symbol, its module), ``kind`` (module, class, function,
-    method, property, chunk), ``path`` (source path relative to the package root), ``package``,
-    ``version``, ``corpus`` (name of the source); of a symbol also ``signature``, ``modifiers``,
-    ``raises``, ``bases``, ``types``, ``returns``, ``calls`` and ``members`` (qualified names),
-    ``sections`` (text by heading) and ``inputs`` (parameter -> ``text``, ``unit``); and, in an
-    answer, ``score`` (higher is better).
+    """Finds entries of a corpus.
 
     Attributes
     ----------
     corpus
-        All documents, where it finds those of a library.
+        All entries, where it finds those of a library.
     late
         Whether it is still being made: `ready` waits for the one that knows its corpus.
     """
@@ -42,8 +64,8 @@ class Retriever(Protocol):
     corpus: Corpus | None = None
     late: bool = False
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
-        """The ``k`` best documents for ``query``, best first; ties broken by ``id``.
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:
+        """The ``k`` best entries for ``query``, best first; ties broken by their order.
 
         Raises
         ------
@@ -52,8 +74,8 @@ class Retriever(Protocol):
         """
         ...
 
-    async def lookup(self, name: str) -> Document | None:  # noqa: ARG002 -- none has a name here
-        """The document of one symbol by (qualified, or unambiguous short) name, or ``None``."""
+    async def lookup(self, name: str) -> Hit | None:  # noqa: ARG002 -- none has a name here
+        """One symbol by its (qualified, or unambiguous short) name, or ``None``."""
         return None
 
     async def ready(self) -> Retriever:
@@ -80,7 +102,7 @@ class QuestionRetriever(Retriever):
         self.name = name
         self.over = over
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:  # noqa: ARG002 -- the protocol's
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:  # noqa: ARG002 -- the protocol's
         """Nothing can be found without a text."""
         raise RetrievalError(
             "this question brings no text to retrieve from: use retrieval=none"

@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from langchain_core.documents import Document
 from pydantic import BaseModel, Field
 
 from docgen.writer import open_writer
@@ -27,7 +26,7 @@ from indexes.embedding import build_embedding
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter
-from retrieval.base import Retriever
+from retrieval.base import Hit, Retriever
 from retrieval.config import read_config
 from retrieval.factory import RetrieverFactory
 from retrieval.gold import (
@@ -47,7 +46,6 @@ from retrieval.gold import (
     reciprocal_rank,
     share,
 )
-from retrieval.linking import covered
 from retrieval.prompting import fit
 from retrieval.retriever import CorpusRetriever
 from sandbox.base import SandboxConfig
@@ -56,8 +54,8 @@ from sandbox.factory import get_sandbox
 
 PACKAGES = ("pymatgen", "matminer", "robocrys", "phonopy")
 _DEPTH = 60  # documents looked at for a budget of tokens
-Search = Callable[..., Awaitable[Sequence[Document]]]
-"""At most ``k`` documents for a query, best first, as `Retriever.search` finds them."""
+Search = Callable[..., Awaitable[Sequence[Hit]]]
+"""At most ``k`` hits for a query, best first, as `Retriever.search` finds them."""
 
 
 class Choice(BaseModel, extra="forbid", frozen=True):
@@ -125,21 +123,19 @@ async def measure(
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
     gold = [query.wanted(options.kinds) for query in asked]
     hidden = [query.hidden(options.kinds) for query in asked]
-    documents = []
+    hits = []
     with meter(choice, len(asked), show=True) as progress:
         for query in asked:
-            documents.append(await search(query.text, k=depth))
+            hits.append(await search(query.text, k=depth))
             progress.advance()
-    found = [[frozenset(covered(one)) for one in each] for each in documents]
+    found = [[frozenset(hit.entry.covers) for hit in each] for each in hits]
 
     def recalled(first: Sequence[int]) -> list[float]:
         """Recall of so many documents of each query."""
         return [recall(f, g, k) for f, g, k in zip(found, gold, first, strict=True)]
 
     def fitting(tokens: int) -> list[int]:
-        return [
-            len(fit(d, q.text, tokens)) for d, q in zip(documents, asked, strict=True)
-        ]
+        return [len(fit(h, q.text, tokens)) for h, q in zip(hits, asked, strict=True)]
 
     def seen(k: int) -> list[int]:
         both = zip(hidden, found, strict=True)
@@ -270,7 +266,7 @@ async def _index(options: Choice) -> int:
                 f"{p} {v}" for p, v in corpus.manifest.versions.items() if v
             )
             made, seconds = (
-                f"{len(corpus.documents)} documents",
+                f"{len(corpus.entries)} documents",
                 time.monotonic() - start,
             )
             print(f"{name}: {made} of {versions}: {seconds:.1f} s\n  {corpus.folder}")

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
-from langchain_core.documents import Document
 
+from docgen.symbols import Symbol
 from retrieval.config import Evidence
 from retrieval.linking import Linker
 from retrieval.package import Terms
@@ -30,33 +30,32 @@ class SymbolRanker:
     def __init__(
         self,
         scorer: Scorer,
-        documents: Sequence[Document],
+        symbols: Sequence[Symbol],
         linker: Linker,
         evidence: Evidence,
         small_package: int = 0,
     ) -> None:
-        self._scorer, self._documents, self._linker = scorer, documents, linker
+        self._scorer, self._symbols, self._linker = scorer, symbols, linker
         self._evidence, self._small_package = evidence, small_package
         self._terms: dict[tuple[int, ...], Terms] = {}
-        metadata = [document.metadata for document in documents]
-        position = {str(m["qualname"]): i for i, m in enumerate(metadata)}
+        position = {symbol.qualname: i for i, symbol in enumerate(symbols)}
         self._position = position
         # The document of its class lists an attribute; as a text of its own it is so short that it
         # would speak for its class louder than any method.
-        self._attributes = np.array([m["kind"] == "attribute" for m in metadata])
-        self._functions = np.array([m["kind"] == "function" for m in metadata])
-        self._types = [_positions(m.get("types", ()), position) for m in metadata]
+        self._attributes = np.array([s.kind == "attribute" for s in symbols])
+        self._functions = np.array([s.kind == "function" for s in symbols])
+        self._types = [_positions(symbol.types, position) for symbol in symbols]
+        self._bases = [_positions(symbol.bases, position) for symbol in symbols]
         # Pairs of a class and a method of its own.
         pairs = [
-            (i, position[name])
-            for i, m in enumerate(metadata)
-            for name in m.get("members", ())
-            if m["kind"] == "class"
-            and name in position
-            and name.startswith(f"{m['qualname']}.")
+            (i, position[member.qualname])
+            for i, symbol in enumerate(symbols)
+            for member in symbol.members
+            if symbol.kind == "class"
+            and member.qualname in position
+            and member.qualname.startswith(f"{symbol.qualname}.")
         ]
         self._owner, self._own = np.array(pairs, int).reshape(-1, 2).T
-        self._bases = [_positions(m.get("bases", ()), position) for m in metadata]
 
     async def rank(self, query: str, depth: int) -> Ranking:
         """At most ``depth`` positions, best first.
@@ -71,7 +70,7 @@ class SymbolRanker:
             return whole
         if inside not in self._terms:
             self._terms[inside] = Terms(
-                [self._documents[position] for position in inside]
+                [self._symbols[position] for position in inside]
             )
         terms = self._terms[inside]
         local = {position: number for number, position in enumerate(inside)}

@@ -6,15 +6,14 @@ import hashlib
 import inspect
 import json
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langchain_core.documents import Document
-
 from docgen.replies import Chat
 from docgen.sources import SourceError
+from docgen.symbols import Symbol
 from docgen.texts import TextsError
 from indexes import RetrievalError
 from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
@@ -89,10 +88,11 @@ class RetrieverFactory:
         corpus, settings = await making, self.settings
         symbols = settings.source in SYMBOLS and corpus.manifest.source != QUESTION
         scorer = await self._scorer(corpus, symbols=symbols)
-        linker, rank = Linker(corpus.documents, corpus.aliases), by_score(scorer)
+        linker, rank = Linker(corpus.entries, corpus.aliases), by_score(scorer)
         if symbols:
             more = (settings.evidence, settings.small_package)
-            rank = SymbolRanker(scorer, corpus.documents, linker, *more).rank
+            documented = [e for e in corpus.entries if isinstance(e, Symbol)]
+            rank = SymbolRanker(scorer, documented, linker, *more).rank
         found = CorpusRetriever(settings.name, corpus, rank, linker)
         if not settings.index:
             return found
@@ -166,7 +166,7 @@ class RetrieverFactory:
 
             graph = await graph_index(corpus, vectors)
             scorers.append(
-                graph_scorer(graph, self.settings.graph.mode, corpus.documents)
+                graph_scorer(graph, self.settings.graph.mode, len(corpus.entries))
             )
         scorer = scorers[0] if len(scorers) == 1 else fused(scorers)
         return per_property(scorer) if self.settings.per_property else scorer
@@ -176,11 +176,13 @@ async def _own_corpus(
     settings: RetrievalConfig, packages: Sequence[str], folder: Path, *, cache: Path
 ) -> Corpus:
     """The documents that a user's own function makes, stored under their content."""
+    from retrieval.langchain import chunks_of  # noqa: PLC0415 -- slow to import
+
     make, _ = own_source({"source": "class", "path": settings.path})
     try:
         given = settings.params
         source: Any = make(**given) if inspect.isclass(make) else partial(make, **given)
-        documents: list[Document] = list(source(packages, folder))
+        chunks = chunks_of(source(packages, folder), settings.name)
     except (
         ImportError,
         LookupError,
@@ -190,30 +192,14 @@ async def _own_corpus(
         TypeError,
     ) as error:
         raise RetrievalError(f"retrieval.path={settings.path}: {error}") from error
-    if not documents:
+    if not chunks:
         raise RetrievalError(f"retrieval.path={settings.path}: gave no documents")
-    for number, document in enumerate(documents):
-        unnamed = {
-            "qualname": f"{settings.name}-{number}",
-            "kind": "chunk",
-            "covers": [],
-        }
-        given = {"kind": "document"} if "qualname" in document.metadata else unnamed
-        where = {
-            "id": f"{settings.name}-{number}",
-            "path": "",
-            "package": "",
-            "version": "",
-        }
-        document.metadata = {**where, **given, **document.metadata}
-    content = json.dumps(
-        [[d.page_content, d.metadata] for d in documents], sort_keys=True
-    )
+    content = json.dumps([asdict(chunk) for chunk in chunks], sort_keys=True)
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     name = settings.name.replace(":", "_")
     manifest = Manifest(name, tuple(packages), {}, digest, None, {"documents": digest})
 
     async def made_now() -> Made:
-        return documents, {}
+        return chunks, {}
 
     return await stored_together(cache, manifest, made_now)

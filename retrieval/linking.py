@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from langchain_core.documents import Document
+from docgen.symbols import Entry
 
 MAX_PARTS = 20  # of a dotted name that is looked up
 _FENCE = re.compile(r"```[a-z]{0,20}\n(.*?)```", re.DOTALL)
@@ -26,23 +26,20 @@ class Linker:
 
     Parameters
     ----------
-    documents
-        Documents of symbols, or chunks with the symbols that they cover.
+    entries
+        Symbols, or chunks with the symbols that they cover.
     aliases
         Other import paths -> qualified names.
     """
 
-    def __init__(
-        self, documents: Sequence[Document], aliases: Mapping[str, str]
-    ) -> None:
+    def __init__(self, entries: Sequence[Entry], aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
         self._kinds: dict[str, str] = {}
         self._short: dict[str, set[str]] = {}
         self._inside: dict[str, list[str]] = {}
-        for document in documents:
-            metadata = document.metadata
-            for qualname in covered(document):
-                self._kinds.setdefault(qualname, str(metadata["kind"]))
+        for entry in entries:
+            for qualname in entry.covers:
+                self._kinds.setdefault(qualname, entry.kind)
                 self._short.setdefault(qualname.rpartition(".")[2], set()).add(qualname)
                 for parent in _parents(qualname):
                     self._inside.setdefault(parent, []).append(qualname)
@@ -112,12 +109,6 @@ class Linker:
 
 def _parents(qualname: str) -> Iterator[str]:
     return accumulate(qualname.split(".")[:-1], "{}.{}".format)
-
-
-def covered(document: Document) -> list[str]:
-    """Qualified names of the symbols that a document describes."""
-    names = document.metadata.get("covers", [document.metadata["qualname"]])
-    return [str(name) for name in names]
 
 
 def _imports(query: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from langchain_core.documents import Document
-
+from docgen import render
+from docgen.symbols import FIRST, Symbol
 from indexes.tokens import tokens
 
 _SHARED = 3  # symbols that may have a pair in common: one that more have says nothing
@@ -30,15 +30,15 @@ class Terms:
     where it says what its symbol is. It is looked for where a document describes its parameters.
     """
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = documents
-        self._defines = [_pairs(_what(document)) for document in documents]
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        self._symbols = symbols
+        self._defines = [_pairs(_what(symbol)) for symbol in symbols]
         owners: dict[tuple[str, str], list[int]] = {}
         for position, pairs in enumerate(self._defines):
             for pair in pairs:
                 owners.setdefault(pair, []).append(position)
         words = Counter(
-            w for document in documents for w in set(tokens(document.page_content))
+            w for symbol in symbols for w in set(tokens(render.document(symbol)))
         )
         self._owners = {
             pair: found
@@ -49,9 +49,9 @@ class Terms:
 
     def _mentioned(self, position: int) -> tuple[int, ...]:
         """Positions of what a document mentions and does not define, most shared pairs first."""
-        document = self._documents[position]
+        symbol = self._symbols[position]
         shared: Counter[int] = Counter()
-        for pair in _pairs(_inputs(document)) - self._defines[position]:
+        for pair in _pairs(_inputs(symbol)) - self._defines[position]:
             shared.update(self._owners.get(pair, ()))
         del shared[position]
         return tuple(sorted(shared, key=lambda owner: (-shared[owner], owner)))
@@ -67,20 +67,16 @@ class Terms:
         return waiting
 
 
-def _what(document: Document) -> str:
+def _what(symbol: Symbol) -> str:
     """Name and first section; a module only names what its symbols define."""
-    if document.metadata["kind"] == "module":
-        return ""
-    name = str(document.metadata["qualname"]).rpartition(".")[2]
-    return f"{name}. {next(iter(document.metadata['sections'].values()), '')[:_WHAT]}"
+    return "" if symbol.kind == "module" else f"{symbol.name}. {symbol.what[:_WHAT]}"
 
 
-def _inputs(document: Document) -> str:
+def _inputs(symbol: Symbol) -> str:
     """What describes parameters: their section, and sentences elsewhere that quote a name."""
-    sections = document.metadata["sections"]
-    told = [item["text"] for item in document.metadata["inputs"].values()]
-    for title in ("What it does", "Details", "Notes"):
-        sentences = _SENTENCE.split(sections.get(title, ""))
+    told = [item.text.strip() for item in symbol.inputs]
+    for title in (FIRST, "Details", "Notes"):
+        sentences = _SENTENCE.split(symbol.section(title))
         told += [sentence for sentence in sentences if "`" in sentence]
     return "\n".join(told)
 

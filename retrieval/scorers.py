@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # LightRAG takes seconds to import
@@ -32,14 +31,15 @@ Ranker = Callable[[str, int], Awaitable[Ranking]]
 """At most so many positions in one corpus for a query, best first."""
 
 
-def graph_scorer(
-    index: GraphIndex, mode: GraphMode, documents: Sequence[Document]
-) -> Scorer:
-    """Reciprocal ranks of what a graph returns, fused: entities, ends of relations and chunks."""
+def graph_scorer(index: GraphIndex, mode: GraphMode, count: int) -> Scorer:
+    """Reciprocal ranks of what a graph returns, fused: entities, ends of relations and chunks.
+
+    ``count`` is the size of the corpus.
+    """
 
     async def scores(query: str) -> Scores:
         found = await index.query(query, mode, _GRAPH_DEPTH)
-        scorings = np.zeros((len(found), len(documents)), dtype=np.float32)
+        scorings = np.zeros((len(found), count), dtype=np.float32)
         for row, positions in zip(scorings, found, strict=True):
             row[positions] = 1 / np.arange(1, len(positions) + 1)
         return fuse(scorings)

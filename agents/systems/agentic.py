@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from langchain_core.documents import Document
-
 from agents import prompts
 from agents.base import StopReason
 from agents.drafts import merge
 from agents.episode import Episode, Retrieving
 from agents.models import Message
+from docgen import render
 from docgen.reading import last_tagged
-from retrieval.prompting import read_order, request, summary
+from retrieval.base import Hit
+from retrieval.prompting import read_order, request
 from sandbox.base import Outcome
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -57,7 +57,7 @@ class Agentic(Retrieving):
 
     async def _steps(self, episode: Episode) -> StopReason:
         prompt = episode.question.prompt
-        found: list[Document] = []
+        found: list[Hit] = []
         for query in await self._decompose(episode):
             found = merge(found, await episode.retrieve(query, self.documents))
         found = await self._rerank(episode, found)
@@ -82,9 +82,7 @@ class Agentic(Retrieving):
             )
         return queries or [episode.question.query]
 
-    async def _rerank(
-        self, episode: Episode, documents: list[Document]
-    ) -> list[Document]:
+    async def _rerank(self, episode: Episode, documents: list[Hit]) -> list[Hit]:
         if len(documents) <= self.top:
             return documents
         asked = Message("user", request(episode.question.prompt, documents, self.top))
@@ -97,11 +95,9 @@ class Agentic(Retrieving):
             return documents[: self.top]
         return [documents[index] for index in chosen]
 
-    async def _names(
-        self, episode: Episode, documents: Sequence[Document]
-    ) -> list[str]:
+    async def _names(self, episode: Episode, documents: Sequence[Hit]) -> list[str]:
         """Names that the model asks for, each as the symbol table has it."""
-        listed = "\n".join(summary(document) for document in documents)
+        listed = "\n".join(render.one_line(hit.entry, hit.text) for hit in documents)
         shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
         prompt = episode.question.prompt
         messages = prompts.ask_for("names", prompt, shown, most=self.names)
@@ -136,26 +132,25 @@ class Agentic(Retrieving):
             return name
         like = await retriever.search(name, k=NEAR)
         table = {
-            str(d.metadata["qualname"]).rpartition(".")[2].lower(): d
-            for d in reversed(like)
+            hit.entry.qualname.rpartition(".")[2].lower(): hit for hit in reversed(like)
         }
         short = name.rpartition(".")[2].lower()
         near = get_close_matches(short, table, n=1, cutoff=0.75)
-        return str(table[near[0]].metadata["qualname"]) if near else None
+        return table[near[0]].entry.qualname if near else None
 
     async def _sources(
         self,
         episode: Episode,
-        documents: Sequence[Document],
-        looked_up: Sequence[Document],
+        documents: Sequence[Hit],
+        looked_up: Sequence[Hit],
     ) -> dict[str, str]:
         """Source of the functions and methods among the documents that were asked for by name."""
-        asked = {str(document.metadata.get("id")) for document in looked_up}
+        asked = {hit.entry.id for hit in looked_up}
         names = [
-            str(document.metadata.get("qualname"))
-            for document in documents
-            if str(document.metadata.get("id")) in asked
-            and document.metadata.get("kind") in {"function", "method", "property"}
+            hit.entry.qualname
+            for hit in documents
+            if hit.entry.id in asked
+            and hit.entry.kind in {"function", "method", "property"}
         ]
         if not (names := names[: self.sources]):
             return {}

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from langchain_core.documents import Document
-
 from agents import prompts
 from agents.base import StopReason
 from agents.checks import caught_findings
@@ -36,7 +34,9 @@ from agents.drafts import (
 from agents.episode import Episode
 from agents.prompts import Attempt
 from agents.systems.agentic import read_lines
-from agents.toolbox.links import Input, library_of, small_links
+from agents.toolbox.links import OpenInput, library_of, small_links
+from docgen.symbols import Chunk
+from retrieval.base import Hit
 from retrieval.scorers import properties
 
 ROUNDS = 4  # requests for what descriptions mean, before one draft
@@ -111,7 +111,7 @@ class Reflect(Drafting):
             else:
                 work.documents = found or work.documents
 
-    async def _next(self, work: _Work, draft: Draft) -> list[Document]:
+    async def _next(self, work: _Work, draft: Draft) -> list[Hit]:
         """What the next draft needs."""
         if found := await work.dossier.after(draft):
             return found
@@ -122,7 +122,7 @@ class Reflect(Drafting):
             return []
         return await self._criticised(work)
 
-    async def _criticised(self, work: _Work) -> list[Document]:
+    async def _criticised(self, work: _Work) -> list[Hit]:
         """What a critic asks for; the critique goes into the last attempt."""
         feedback, queries = await critique(
             work.episode, work.documents, work.attempts, self.queries
@@ -218,10 +218,10 @@ class _Work:
     episode: Episode
     drafts: Drafts
     dossier: Dossier
-    documents: list[Document]
+    documents: list[Hit]
     attempts: list[Attempt] = field(default_factory=list)
 
-    def append(self, found: Sequence[Document]) -> bool:
+    def append(self, found: Sequence[Hit]) -> bool:
         """Append to the last attempt what no earlier part of the prompt shows; whether any is."""
         later = [
             document for attempt in self.attempts for document in attempt.documents
@@ -252,7 +252,7 @@ class Dossier:
         self._asked: set[tuple[str, str]] = set()
         self._told: frozenset[str] = frozenset()
 
-    async def begin(self) -> list[Document]:
+    async def begin(self) -> list[Hit]:
         """What the properties that the question lists need; nothing where it lists none."""
         if self._links is None:
             return []
@@ -261,10 +261,10 @@ class Dossier:
             if roots := self._links.mentioned(line):
                 self._roots[roots[0]] = None
             else:
-                unnamed.append(Input("", f"property {number + 1}", "", line))
+                unnamed.append(OpenInput("", f"property {number + 1}", "", line))
         return await self._read(unnamed)
 
-    async def after(self, draft: Draft) -> list[Document]:
+    async def after(self, draft: Draft) -> list[Hit]:
         """What is new of the symbols that a draft uses, or says to be missing."""
         execution = draft.execution
         said = [
@@ -279,19 +279,17 @@ class Dossier:
         ]
         return await self.about([*used_names(draft.answer.code), *said, *lines])
 
-    async def about(
-        self, texts: Sequence[str], *, sought: bool = False
-    ) -> list[Document]:
+    async def about(self, texts: Sequence[str], *, sought: bool = False) -> list[Hit]:
         """What is new of the symbols that texts name or describe.
 
         With ``sought`` the model is asked which definition a text means that leads to no symbol.
         """
         if self._links is None:
             return []
-        unnamed: list[Input] = []
+        unnamed: list[OpenInput] = []
         for text in texts:
             named = [
-                found.name
+                found.qualname
                 for name in names_in(text)
                 if (found := self._links.find(name))
             ]
@@ -299,17 +297,17 @@ class Dossier:
             self._roots.update(dict.fromkeys(meant))
             if sought and not meant:
                 unnamed.append(
-                    Input("", f"sought {len(self._asked) + len(unnamed)}", "", text)
+                    OpenInput("", f"sought {len(self._asked) + len(unnamed)}", "", text)
                 )
         return await self._read(unnamed)
 
-    def tells(self, document: Document) -> bool:
+    def tells(self, document: Hit) -> bool:
         """Whether it has said what a document says."""
-        return str(document.metadata.get("qualname")) in self._told
+        return document.entry.qualname in self._told
 
-    async def _read(self, unnamed: Sequence[Input]) -> list[Document]:
+    async def _read(self, unnamed: Sequence[OpenInput]) -> list[Hit]:
         assert self._links is not None
-        again: list[tuple[Input, str]] = []
+        again: list[tuple[OpenInput, str]] = []
         for left in reversed(range(ROUNDS + 1)):
             closure = self._links.closure(self._roots, self._chosen, self._told)
             fresh = [
@@ -323,23 +321,24 @@ class Dossier:
         self._told |= set(names)
         if not names:
             return []
-        entry = self._links.find(names[0])
-        assert entry is not None
+        symbol = self._links.find(names[0])
+        assert symbol is not None
         package = names[0].partition(".")[0]
-        facts = {key: entry.metadata.get(key) for key in ("version", "package")}
-        about = {
-            **facts,
-            "id": f"dossier:{len(self._told)}",
-            "qualname": package,
-            "path": package,
-        }
+        chunk = Chunk(
+            id=f"dossier:{len(self._told)}",
+            qualname=package,
+            text=closure.text,
+            path=package,
+            package=symbol.package,
+            version=symbol.version,
+        )
         hits, query = [{"name": name} for name in names], " ".join(self._roots)
         self._episode.record("retrieve", retriever="dossier", query=query, hits=hits)
-        return [Document(closure.text, metadata=about)]
+        return [Hit(chunk)]
 
     async def _choose(
-        self, wanted: Sequence[tuple[Input, str]]
-    ) -> list[tuple[Input, str]]:
+        self, wanted: Sequence[tuple[OpenInput, str]]
+    ) -> list[tuple[OpenInput, str]]:
         """Ask what descriptions mean; those that none fits, once more with other words."""
         assert self._links is not None
         self._asked |= {one.key for one, _ in wanted}

@@ -19,9 +19,16 @@ from agents.answer import Answer, UnreadableError, named_answer
 from agents.toolbox import library as library_file
 from agents.toolbox import texts
 from agents.toolbox import watch as watch_file
-from agents.toolbox.library import Documents, Entry
-from agents.toolbox.links import Links, library_of, small_links
+from agents.toolbox.library import Page
+from agents.toolbox.links import (
+    Documentation,
+    Links,
+    library_of,
+    small_links,
+    written_pages,
+)
 from agents.toolbox.texts import PAGE, Mistake, Tool
+from docgen import render
 from retrieval.base import MAP, Retriever
 from sandbox.base import Execution, Mount, Outcome
 
@@ -42,7 +49,7 @@ DOCUMENTATION = ("search", "lookup", "resolve", "contents")
 Run = Callable[[str, str, Sequence[Mount]], Awaitable[Execution]]
 Text = Annotated[str, Field(min_length=1, max_length=QUERY)]
 Names = Annotated[list[Text], Field(min_length=1, max_length=NAMES)]
-Page = Annotated[
+Number = Annotated[
     int,
     Field(ge=1, le=1000, description="Page of a long result; the first says how many."),
 ]
@@ -147,17 +154,16 @@ class Toolbox:
             Field(description="Queries, one per thing sought; rare words find best."),
         ],
         k: Annotated[int, Field(ge=1, le=HITS, description="Hits per query.")] = 8,
-        page: Page = 1,
+        page: Number = 1,
     ) -> str:
         """Search the documentation with several queries at once: name, kind and one line each."""
         _, retriever = await self._documents()
         parts = []
         for query in queries:
             hits = await retriever.search(query, k=HITS)
-            found = [hit for hit in hits if hit.metadata.get("kind") != MAP]
+            found = [hit for hit in hits if hit.entry.kind != MAP]
             lines = [
-                texts.brief(Entry(hit.page_content, hit.metadata).line)
-                for hit in found[:k]
+                texts.brief(Page(**render.page(hit.entry)).line) for hit in found[:k]
             ]
             rest = len(found) - len(lines)
             about = "at least " if len(found) == HITS else ""
@@ -182,20 +188,20 @@ class Toolbox:
                 description="A section (`Parameters`) or member; empty: all.",
             ),
         ] = "",
-        page: Page = 1,
+        page: Number = 1,
     ) -> str:
         """Read the whole documents of several symbols, or one part of them."""
-        library, _ = await self._documents()
+        library = (await self._documents())[0].documents
         found = False
         parts = []
         for name in names:
             text = library.lookup(name, part)
             if text is None:
-                entry = library.find(name)
+                symbol = library.find(name)
                 parts.append(
                     self._missing(name)
-                    if entry is None
-                    else texts.parts_of(entry, part)
+                    if symbol is None
+                    else texts.parts_of(symbol, part)
                 )
             else:
                 found = True
@@ -207,7 +213,7 @@ class Toolbox:
     async def resolve(
         self,
         terms: Annotated[Names, Field(description="Terms of a field, or names.")],
-        page: Page = 1,
+        page: Number = 1,
     ) -> str:
         """Find what defines terms or names, all of a question at once: signatures, documents.
 
@@ -215,8 +221,9 @@ class Toolbox:
         from. For an input that no document names, likely definitions are listed: resolve, all at
         once, those that are meant. What is deprecated is marked.
         """
-        library, _ = await self._documents()
-        links = await asyncio.to_thread(small_links, library)
+        documentation, _ = await self._documents()
+        library = documentation.documents
+        links = await asyncio.to_thread(small_links, documentation)
         roots = [] if links is None else [links.meant(term) for term in terms]
         if links is not None and any(roots):
             return texts.page_of(self._needed(links, terms, roots), page, SMALL)
@@ -267,10 +274,10 @@ class Toolbox:
                 max_length=QUERY, description="Package, module or class; empty: all."
             ),
         ] = "",
-        page: Page = 1,
+        page: Number = 1,
     ) -> str:
         """See what is in a package: names by module; of a few symbols also a line on each."""
-        library, _ = await self._documents()
+        library = (await self._documents())[0].documents
         lines = library.contents(package)
         if not lines:
             raise Mistake(self._missing(package))
@@ -389,7 +396,7 @@ class Toolbox:
                 self.succeeded = named_answer(code, entry)
         return texts.describe(execution)
 
-    async def _documents(self) -> tuple[Documents, Retriever]:
+    async def _documents(self) -> tuple[Documentation, Retriever]:
         """The documents, and what searches them; made by now, or waited for."""
         assert self._retriever is not None
         self._retriever = await self._retriever.ready()
@@ -402,18 +409,19 @@ class Toolbox:
         if not self._readable or self._retriever is None:
             return []
         self._retriever = await self._retriever.ready()
+        corpus = self._retriever.corpus
+        assert corpus is not None
+        folder = await written_pages(corpus)
         module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
-        assert self._retriever.corpus is not None
-        folder = self._retriever.corpus.folder
-        names = ("documents.jsonl", "manifest.json")
-        return [module, *(Mount(folder / name, f"{DOCS}/{name}") for name in names)]
+        files = [library_file.PAGES, library_file.ALIASES]
+        return [module, *(Mount(folder / name, f"{DOCS}/{name}") for name in files)]
 
     def _missing(self, name: str) -> str:
         return f"no symbol {name[:200]!r}; {self._similar(name)}"
 
     def _similar(self, name: str) -> str:
         library = library_of(self._retriever)
-        near = library.near(name) if library else []
+        near = library.documents.near(name) if library else []
         return (
             f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
         )

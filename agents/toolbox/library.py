@@ -18,6 +18,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +28,6 @@ MAX_QUERY = 1000  # characters of a query, term or pattern
 MAX_HITS = 1000  # of grep
 
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-_GONE = re.compile(
-    r"\b(?:deprecated|superseded|obsolete|no longer maintained)\b", re.IGNORECASE
-)
 COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -40,7 +38,7 @@ COMMON = frozenset(
     )
 )
 _PLAIN = ("module", "class", "function", "constant")
-_PROSE = ("What it does", "Details", "Notes", "Returns")
+PAGES, ALIASES = "documents.jsonl", "aliases.json"  # beside this file, in the sandbox
 
 
 class Line(NamedTuple):
@@ -52,42 +50,42 @@ class Line(NamedTuple):
     deprecated: str = ""
 
 
-class Entry:
-    """One document."""
+@dataclass(frozen=True)
+class Page:
+    """What there is to read of one page of a corpus; rendered by :func:`docgen.render.page`.
 
-    def __init__(self, text: str, metadata: Mapping[str, Any]) -> None:
-        self.text = text
-        self.metadata = metadata
-        self.name = str(metadata["qualname"])
-        self.kind = str(metadata.get("kind", ""))
+    Attributes
+    ----------
+    facts
+        What the source says, before the prose.
+    sections
+        The prose by heading; of what is no symbol all of it, without one.
+    what, definition
+        What the symbol is, in its own words, and the first sentence of that.
+    deprecated
+        The sentence that says that it should not be used; empty for a current one.
+    covers
+        The symbols that it describes.
+    path
+        Where it is imported from.
+    """
+
+    name: str
+    kind: str
+    text: str
+    facts: str
+    sections: Mapping[str, str]
+    what: str
+    definition: str
+    deprecated: str
+    covers: Sequence[str]
+    members: Sequence[str]
+    path: str
 
     @property
     def short(self) -> str:
         """The last part of the name."""
         return self.name.rpartition(".")[2]
-
-    @cached_property
-    def facts(self) -> str:
-        """What the source says, before the prose."""
-        return self.text.partition("\n---\n")[0]
-
-    @cached_property
-    def sections(self) -> Mapping[str, str]:
-        """The prose by heading; of a document that is no symbol's all of it, without one."""
-        found: Mapping[str, str] = self.metadata.get("sections") or {"": self.text}
-        return found
-
-    @cached_property
-    def what(self) -> str:
-        """What the symbol is, in its own words."""
-        return self.sections.get("What it does") or next(
-            iter(self.sections.values()), ""
-        )
-
-    @cached_property
-    def definition(self) -> str:
-        """The first sentence of what the symbol is."""
-        return re.split(r"(?<=[.!?]) ", " ".join(self.what.split()), maxsplit=1)[0]
 
     @cached_property
     def lower(self) -> str:
@@ -97,64 +95,46 @@ class Entry:
     @cached_property
     def line(self) -> Line:
         """The document in one line."""
-        return Line(
-            self.name, self.kind, _cut(self.definition, SUMMARY), self.deprecated
-        )
-
-    @cached_property
-    def deprecated(self) -> str:
-        """The sentence that says that it should not be used; empty for a current one."""
-        about = "\n".join(self.sections.get(title, "") for title in ("", *_PROSE[:3]))
-        found = _GONE.search(about)
-        if found is None:
-            return ""
-        before = about[: found.start()].rpartition(". ")[2].rpartition("\n\n")[2]
-        return " ".join((before + about[found.start() : found.start() + 300]).split())
+        summary = _cut(self.definition, SUMMARY)
+        return Line(self.name, self.kind, summary, self.deprecated)
 
 
 class Documents:
-    """Documents by name, by term, and by what they need.
+    """Pages by name and by term.
 
     Parameters
     ----------
-    documents
-        Text and metadata of every document.
     aliases
         Other import paths -> qualified names.
     """
 
-    def __init__(
-        self,
-        documents: Iterable[tuple[str, Mapping[str, Any]]],
-        aliases: Mapping[str, str],
-    ) -> None:
-        self.entries = [Entry(text, metadata) for text, metadata in documents]
+    def __init__(self, pages: Iterable[Page], aliases: Mapping[str, str]) -> None:
+        self.pages = list(pages)
         self._aliases = aliases
 
     @cached_property
-    def _by_name(self) -> dict[str, Entry]:
-        named: dict[str, Entry] = {}
-        for entry in self.entries:
-            covers = entry.metadata.get("covers") or [entry.name]
-            for name in (*covers, entry.metadata.get("import_path") or entry.name):
-                named.setdefault(str(name), entry)
+    def _by_name(self) -> dict[str, Page]:
+        named: dict[str, Page] = {}
+        for page in self.pages:
+            for name in (*(page.covers or [page.name]), page.path or page.name):
+                named.setdefault(name, page)
         return named
 
     @cached_property
-    def _by_short(self) -> dict[str, list[Entry]]:
-        shorts: dict[str, list[Entry]] = defaultdict(list)
-        for entry in self.entries:
-            shorts[entry.short.lower()].append(entry)
+    def _by_short(self) -> dict[str, list[Page]]:
+        shorts: dict[str, list[Page]] = defaultdict(list)
+        for page in self.pages:
+            shorts[page.short.lower()].append(page)
         return shorts
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> Page | None:
         """A symbol by its name, another import path, or the unambiguous end of its name."""
         wanted = name[:MAX_QUERY].strip().strip("`").removesuffix("()")
-        entry = self._by_name.get(wanted) or self._by_name.get(
+        page = self._by_name.get(wanted) or self._by_name.get(
             self._aliases.get(wanted, "")
         )
-        if entry is not None or not wanted:
-            return entry
+        if page is not None or not wanted:
+            return page
         ending = f".{wanted}"
         same = self._by_short.get(wanted.rpartition(".")[2].lower(), ())
         found = {e.name: e for e in same if e.name.endswith(ending)}
@@ -165,7 +145,7 @@ class Documents:
         short = name[:100].strip().rpartition(".")[2].lower()
         same = self._by_short.get(short, [])
         if same:
-            names = [entry.name for entry in same]
+            names = [page.name for page in same]
             close = difflib.get_close_matches(name[:200], names, n=n, cutoff=0.0)
             return [*close, *(other for other in names if other not in close)][:n]
         grams = {short[i : i + 2] for i in range(len(short) - 1)}
@@ -191,29 +171,28 @@ class Documents:
 
     def lookup(self, name: str, part: str = "") -> str | None:
         """The document of a symbol, or one section or member of it."""
-        entry = self.find(name)
-        if entry is None or not part:
-            return None if entry is None else entry.text
+        page = self.find(name)
+        if page is None or not part:
+            return None if page is None else page.text
         wanted = part[:MAX_QUERY].strip().removesuffix("()")
-        member = self._by_name.get(f"{entry.name}.{wanted}") or next(
+        member = self._by_name.get(f"{page.name}.{wanted}") or next(
             (
                 found
-                for m in entry.metadata.get("members", ())
-                if str(m).endswith(f".{wanted}")
-                and (found := self._by_name.get(str(m)))
+                for m in page.members
+                if m.endswith(f".{wanted}") and (found := self._by_name.get(m))
             ),
             None,
         )
         if member is not None:
             return member.text
-        for title, body in {"facts": entry.facts, **entry.sections}.items():
+        for title, body in {"facts": page.facts, **page.sections}.items():
             if title.lower() == wanted.lower():
-                return f"{entry.name}, {title}:\n{body}"
+                return f"{page.name}, {title}:\n{body}"
         lines = [
-            line for line in entry.text.splitlines() if wanted.lower() in line.lower()
+            line for line in page.text.splitlines() if wanted.lower() in line.lower()
         ]
         return (
-            f"{entry.name}, lines with {wanted!r}:\n" + "\n".join(lines)
+            f"{page.name}, lines with {wanted!r}:\n" + "\n".join(lines)
             if lines
             else None
         )
@@ -224,18 +203,18 @@ class Documents:
         prefix = package if found is None else found.name
         below = f"{prefix}."
         return [
-            e.line for e in self.entries if not prefix or f"{e.name}.".startswith(below)
+            e.line for e in self.pages if not prefix or f"{e.name}.".startswith(below)
         ]
 
     def grep(self, pattern: str, package: str = "") -> list[tuple[str, str]]:
         """Lines of documents that match, at most `MAX_HITS`."""
         matches = re.compile(pattern[:MAX_QUERY], re.IGNORECASE).search
         found: list[tuple[str, str]] = []
-        for entry in self.entries:
-            if not entry.name.startswith(package) or len(found) >= MAX_HITS:
+        for page in self.pages:
+            if not page.name.startswith(package) or len(found) >= MAX_HITS:
                 continue
             found += [
-                (entry.name, line) for line in entry.text.splitlines() if matches(line)
+                (page.name, line) for line in page.text.splitlines() if matches(line)
             ]
         return found[:MAX_HITS]
 
@@ -245,15 +224,15 @@ class Documents:
         scores: dict[int, float] = defaultdict(float)
         for word in sorted(wanted):
             counts = {
-                number: entry.lower.count(word) + 5 * (word in entry.name.lower())
-                for number, entry in enumerate(self.entries)
+                number: page.lower.count(word) + 5 * (word in page.name.lower())
+                for number, page in enumerate(self.pages)
             }
             hits = {number: count for number, count in counts.items() if count}
-            weight = math.log(1 + len(self.entries) / (1 + len(hits)))
+            weight = math.log(1 + len(self.pages) / (1 + len(hits)))
             for number, count in hits.items():
                 scores[number] += weight * count / (count + 2)
         best = sorted(scores, key=lambda number: (-scores[number], number))[:k]
-        return [self.entries[number].line for number in best]
+        return [self.pages[number].line for number in best]
 
     def resolve(self, term: str) -> list[Line]:
         """What defines a term or name: exactly, else in as many of its words as possible."""
@@ -262,18 +241,18 @@ class Documents:
         if not phrase.strip():
             return []
         ranked: list[tuple[int, Line]] = []
-        for entry in self.entries:
-            named, defined, said = self._terms[entry.name]
-            if phrase not in said and phrase not in named and entry is not exact:
+        for page in self.pages:
+            named, defined, said = self._terms[page.name]
+            if phrase not in said and phrase not in named and page is not exact:
                 continue
             tests = (
-                entry is exact,
+                page is exact,
                 named == phrase,
                 phrase in defined,
                 phrase in named,
                 phrase in said,
             )
-            ranked.append((tests.index(True), entry.line))
+            ranked.append((tests.index(True), page.line))
         best = min((rank for rank, _ in ranked), default=0)
         found = [
             (bool(line.deprecated), rank, line)
@@ -291,7 +270,7 @@ class Documents:
                 _phrase(words_of(e.definition)),
                 _phrase(words_of(e.what)),
             )
-            for e in self.entries
+            for e in self.pages
         }
 
 
@@ -312,12 +291,10 @@ def _cut(text: str, limit: int) -> str:
 def _here() -> Documents:
     """The documents that lie beside this file, in the sandbox."""
     folder = Path(__file__).parent
-    with (folder / "documents.jsonl").open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    aliases = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))[
-        "aliases"
-    ]
-    return Documents(((row["page_content"], row["metadata"]) for row in rows), aliases)
+    with (folder / PAGES).open(encoding="utf-8") as file:
+        pages = [Page(**json.loads(line)) for line in file]
+    aliases = json.loads((folder / ALIASES).read_text(encoding="utf-8"))
+    return Documents(pages, aliases)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ the symbol that it is about, wherever it stands.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -14,16 +15,27 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import cast
 
-from agents.toolbox.library import COMMON, Documents, Entry, words_of
+from agents.toolbox.library import (
+    ALIASES,
+    COMMON,
+    PAGES,
+    Documents,
+    Page,
+    words_of,
+)
+from docgen import prose, render
+from docgen.symbols import Signature, Symbol
+from indexes.corpus import Corpus, index_folder
 from retrieval.base import Retriever
 from retrieval.config import SMALL_PACKAGE
 
+_FORMAT = 1  # of written pages
 RARE = 3  # symbols that may share a word or phrase which is to name one of them
 
 CANDIDATES = 16  # definitions that an input in other words may mean
-SIGNATURE = 2000  # characters; a longer one is not read
 TEXT = 400  # characters of what is said of such an input
 _BEGUN = r"(?<=[^.][^.][.!?])\s+"
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
@@ -37,11 +49,10 @@ _POINTER = re.compile(
 _ITEMS, _ASIDE = ("Parameters", "Attributes"), ("Example", "Relations")
 _RESULT = re.compile(r"\bresults?\b|\breturn")  # of sentences about the form of a value
 _PLAIN = frozenset(("float", "int", "str", "bool", "list", "dict", "tuple"))
-_PARAMETER = re.compile(r"(\w+): ([\w.\[\], |]+?)(?: = |(?=, \w+:|, \*|\)))(?!=)")
 
 
 @dataclass(frozen=True)
-class Input:
+class OpenInput:
     """An input whose description names no symbol."""
 
     symbol: str  # empty for what is no input of a symbol
@@ -66,17 +77,20 @@ class Closure:
 
     names: tuple[str, ...]
     text: str
-    open: tuple[Input, ...]
+    open: tuple[OpenInput, ...]
 
 
 class Links:
     """Sentences of packages by the symbol that they are about."""
 
-    def __init__(self, library: Documents, packages: Sequence[str]) -> None:
+    def __init__(
+        self, library: Documents, symbols: Iterable[Symbol], packages: Sequence[str]
+    ) -> None:
         self._library, self._packages = library, packages
-        inside = [e for e in library.entries if e.name.partition(".")[0] in packages]
-        self._by_name = {entry.name: entry for entry in inside}
-        self._about: dict[str, list[tuple[Entry, str]]] = defaultdict(list)
+        inside = [s for s in symbols if s.qualname.partition(".")[0] in packages]
+        self._by_name = {symbol.qualname: symbol for symbol in inside}
+        self._gone = {s.qualname for s in inside if prose.deprecation(s)}
+        self._about: dict[str, list[tuple[Symbol, str]]] = defaultdict(list)
         self._general: dict[str, list[str]] = defaultdict(
             list
         )  # module -> of no symbol
@@ -87,11 +101,11 @@ class Links:
                 for subject in subjects:
                     self._about[subject].append((entry, text))
                 if entry.kind == "module" and not subjects:
-                    self._general[entry.name].append(text)
+                    self._general[entry.qualname].append(text)
                 elif (
                     entry.kind not in {"module", "class"} and not item and _tells(text)
                 ):
-                    self._says.setdefault(entry.name, []).append(text)
+                    self._says.setdefault(entry.qualname, []).append(text)
         self._features = {
             name: list(map(_features, texts)) for name, texts in self._says.items()
         }
@@ -102,7 +116,7 @@ class Links:
         }
         self._owners: dict[str, set[str]] = defaultdict(set)
         for name, sentences in self._features.items():
-            short = words_of(self._by_name[name].short)
+            short = words_of(self._by_name[name].name)
             for feature in {
                 *(f for one in sentences for f in one),
                 *_features(" ".join(short)),
@@ -116,7 +130,7 @@ class Links:
             owners = self._owners.get(feature, ())
             uses = [len(self._owners.get(word, ())) for word in feature.split()]
             if " " in feature and min(uses, default=0) <= RARE:
-                shared.update(o for o in owners if not self._by_name[o].deprecated)
+                shared.update(o for o in owners if o not in self._gone)
         return [
             name for name, _ in sorted(shared.items(), key=lambda i: (-i[1], i[0]))
         ][:RARE]
@@ -124,7 +138,11 @@ class Links:
     def meant(self, term: str) -> str:
         """The symbol that a term or name means; empty for none."""
         entry = self.find(term)
-        return entry.name if entry is not None else next(iter(self.mentioned(term)), "")
+        return (
+            entry.qualname
+            if entry is not None
+            else next(iter(self.mentioned(term)), "")
+        )
 
     def closure(
         self,
@@ -143,7 +161,7 @@ class Links:
         """
         found = dict.fromkeys(name for name in roots if name in self._by_name)
         parts: list[str] = []
-        left: list[Input] = []
+        left: list[OpenInput] = []
         waiting, told = list(found), frozenset(known)
         for name in waiting:  # grows while it is read
             entry, about = self._by_name[name], self._about[name]
@@ -169,17 +187,19 @@ class Links:
                     ]
                     if texts:
                         left.append(
-                            Input(name, parameter, kind, " ".join(texts)[:TEXT])
+                            OpenInput(name, parameter, kind, " ".join(texts)[:TEXT])
                         )
             owner = self._by_name.get(name.rpartition(".")[0])
-            links += [owner.name] if owner is not None and owner.kind == "class" else []
+            links += (
+                [owner.qualname] if owner is not None and owner.kind == "class" else []
+            )
             waiting += [link for link in dict.fromkeys(links) if link not in found]
             found.update(dict.fromkeys(links))
             if name not in told:
                 kind = "" if entry.kind == "function" else f" [{entry.kind}]"
                 own = sorted(about, key=lambda one: one[0] is not entry)
                 said = " ".join(dict.fromkeys([*(text for _, text in own), *quoted]))
-                called = entry.metadata.get("signature") or entry.short
+                called = render.signature(entry) or entry.name
                 parts.append(f"{name}{kind}\n{called}\n{said}")
         modules = dict.fromkeys(
             self._module(name) for name in found if name not in told
@@ -191,20 +211,20 @@ class Links:
         ]
         return Closure(tuple(found), "\n\n".join([*general, *parts]), tuple(left))
 
-    def candidates(self, wanted: Input, words: str = "") -> list[tuple[str, str]]:
+    def candidates(self, wanted: OpenInput, words: str = "") -> list[tuple[str, str]]:
         """Symbols that an input may mean, each with the sentence that is most like it."""
         last = words_of(wanted.name)[-1:]
         features = _features(words or wanted.text) - set(last)
         scored = []
         for name, sentences in self._features.items():
             entry = self._by_name[name]
-            if name == wanted.symbol or entry.deprecated:
+            if name == wanted.symbol or name in self._gone:
                 continue
             score, number = max(
                 (self._like(features, told), -number)
                 for number, told in enumerate(sentences)
             )
-            if not _fits(wanted.type, str(entry.metadata.get("signature"))):
+            if not _fits(wanted.type, entry.signature):
                 score *= 0.3
             if last and len(last[0]) > 3 and any(last[0] in told for told in sentences):
                 score += 3
@@ -218,21 +238,21 @@ class Links:
             math.sqrt(1 + size)
         )
 
-    def find(self, name: str, home: Entry | None = None) -> Entry | None:
+    def find(self, name: str, home: Symbol | None = None) -> Symbol | None:
         """A symbol by the name that a document gives it, of its own module first."""
-        places = [] if home is None else [home.name, self._module(home.name)]
+        places = [] if home is None else [home.qualname, self._module(home.qualname)]
         for place in [*places, *self._packages]:
             if (entry := self._by_name.get(f"{place}.{name}")) is not None:
                 return entry
-        entry = self._library.find(name)
-        return entry if entry is not None and entry.name in self._by_name else None
+        page = self._library.find(name)
+        return None if page is None else self._by_name.get(page.name)
 
     def _module(self, name: str) -> str:
         while name in self._by_name and self._by_name[name].kind != "module":
             name = name.rpartition(".")[0]
         return name
 
-    def _marked(self, text: str, home: Entry) -> list[tuple[int, Entry]]:
+    def _marked(self, text: str, home: Symbol) -> list[tuple[int, Symbol]]:
         """Symbols in code marks, with where they stand."""
         found = (
             (match.start(), self.find(match[1], home)) for match in _MARK.finditer(text)
@@ -243,27 +263,27 @@ class Links:
             if entry is not None and entry.kind != "module"
         ]
 
-    def _subjects(self, home: Entry, item: str, text: str) -> list[str]:
+    def _subjects(self, home: Symbol, item: str, text: str) -> list[str]:
         """What a sentence is about."""
         if item:
-            return [home.name]
-        own = [] if home.kind == "module" else [home.name]
+            return [home.qualname]
+        own = [] if home.kind == "module" else [home.qualname]
         if of := _OF.search(text):
             before = _about_parameters(text[: of.start()], _parameters(home))
             entry = None if before else self.find(of[2], home)
-            return own if entry is None else [entry.name]
+            return own if entry is None else [entry.qualname]
         if own and _about_parameters(text, _parameters(home)):
             return own
         pointers = [match.span() for match in _POINTER.finditer(text)]
         marked = [
-            entry.name
+            entry.qualname
             for at, entry in self._marked(text, home)
             if not any(start <= at < end for start, end in pointers)
         ]
         return list(dict.fromkeys([*own, *marked[:1]]))
 
     def _named(
-        self, entry: Entry, home: Entry, text: str
+        self, entry: Symbol, home: Symbol, text: str
     ) -> tuple[list[str], list[str]]:
         """Symbols that a sentence about a symbol leads to, and what it refers to elsewhere."""
         pointers = [match.span() for match in _POINTER.finditer(text)]
@@ -279,26 +299,28 @@ class Links:
             mine = set(_parameters(entry))
             same = of or _about_parameters(text, set(_parameters(other)) - mine)
             if same:  # "what `other` takes as `same`"
-                for place, told in self._about[other.name]:
+                for place, told in self._about[other.qualname]:
                     if _about_parameters(told, same):
                         quoted.append(told)
                         links += [
-                            e.name
+                            e.qualname
                             for _, e in self._marked(told, place)
                             if e is not other
                         ]
-                        links += [n for n in self.mentioned(told) if n != other.name]
+                        links += [
+                            n for n in self.mentioned(told) if n != other.qualname
+                        ]
             else:
-                links.append(other.name)
+                links.append(other.qualname)
         links += self.mentioned(text)
-        links = [name for name in dict.fromkeys(links) if name != entry.name]
+        links = [name for name in dict.fromkeys(links) if name != entry.qualname]
         return links, quoted
 
 
-def _sentences(entry: Entry) -> list[tuple[str, str]]:
+def _sentences(entry: Symbol) -> list[tuple[str, str]]:
     """Sentences of a document, each with the parameter whose item it is."""
     found = []
-    for title, body in entry.sections.items():
+    for title, body in entry.bodies.items():
         if title in _ASIDE:
             continue
         text = _FENCED.sub("", body)
@@ -323,16 +345,11 @@ def _tells(text: str) -> bool:
     )
 
 
-def _parameters(entry: Entry) -> dict[str, str]:
+def _parameters(entry: Symbol) -> dict[str, str]:
     """Parameters without a default, with their types."""
-    signature = str(entry.metadata.get("signature") or "")[:SIGNATURE].partition(
-        " -> "
-    )[0]
-    return {
-        match[1]: match[2]
-        for match in _PARAMETER.finditer(signature)
-        if not match[0].endswith("= ")
-    }
+    given = entry.signature
+    parameters = given.parameters if given is not None else None
+    return {p.name: p.type for p in parameters or () if p.required and p.type}
 
 
 def _about_parameters(text: str, names: Iterable[str]) -> list[str]:
@@ -344,9 +361,9 @@ def _about_parameters(text: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name in marked]
 
 
-def _fits(kind: str, signature: str) -> bool:
+def _fits(kind: str, signature: Signature | None) -> bool:
     """Whether what a symbol gives can be an input: an entry of a collection can, too."""
-    given = signature.rpartition(" -> ")[2].strip()
+    given = signature.returns if signature is not None else ""
     return given == kind or (
         kind == "float" and given.partition("[")[0] in {"list", "dict"}
     )
@@ -359,31 +376,52 @@ def _features(text: str) -> frozenset[str]:
     return frozenset([*words, *(f"{a} {b}" for a, b in pairwise(words))])
 
 
+@dataclass(frozen=True, eq=False)
+class Documentation:
+    """The symbols of a corpus, and the pages that tools show of all its entries."""
+
+    documents: Documents
+    symbols: Sequence[Symbol]
+
+
 @lru_cache(maxsize=8)
-def _links_of(library: Documents, packages: tuple[str, ...]) -> Links:
+def _links_of(library: Documentation, packages: tuple[str, ...]) -> Links:
     """The links within packages; read once."""
-    return Links(library, packages)
+    return Links(library.documents, library.symbols, packages)
 
 
-def small_links(library: Documents, query: str | None = None) -> Links | None:
+def small_links(library: Documentation, query: str | None = None) -> Links | None:
     """The links within packages (that a query names), if all are too small for anybody to know."""
     named = None if query is None else set(re.findall(r"\w+", query))
-    tops = (entry.name.partition(".")[0] for entry in library.entries)
+    tops = (page.name.partition(".")[0] for page in library.documents.pages)
     sizes = Counter(top for top in tops if named is None or top in named)
     small = sizes and max(sizes.values()) <= SMALL_PACKAGE
     return _links_of(library, tuple(sorted(sizes))) if small else None
 
 
-def library_of(retriever: Retriever | None) -> Documents | None:
-    """The documents behind a retriever; ``None`` where it has no corpus. Made once for each."""
+def library_of(retriever: Retriever | None) -> Documentation | None:
+    """What is behind a retriever; ``None`` where it has no corpus. Made once for each."""
     return _library(cast("Hashable", retriever))
 
 
 @lru_cache(maxsize=8)
-def _library(retriever: Retriever | None) -> Documents | None:
+def _library(retriever: Retriever | None) -> Documentation | None:
     corpus = None if retriever is None else retriever.corpus
     if corpus is None:
         return None
-    return Documents(
-        [(d.page_content, d.metadata) for d in corpus.documents], corpus.aliases
-    )
+    pages = [Page(**render.page(entry)) for entry in corpus.entries]
+    symbols = [entry for entry in corpus.entries if isinstance(entry, Symbol)]
+    return Documentation(Documents(pages, corpus.aliases), symbols)
+
+
+async def written_pages(corpus: Corpus) -> Path:
+    """The folder with the pages of a corpus and its aliases, for code in the sandbox."""
+    async with index_folder(corpus, "pages", _FORMAT) as (folder, fits, finish):
+        if not fits:
+            with (folder / PAGES).open("w", encoding="utf-8") as file:
+                for entry in corpus.entries:
+                    file.write(json.dumps(render.page(entry)) + "\n")
+            aliases = json.dumps(dict(corpus.aliases))
+            (folder / ALIASES).write_text(aliases, encoding="utf-8")
+            finish()
+    return folder

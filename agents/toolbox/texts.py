@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from agents import prompts
 from agents.checks import returned
 from agents.toolbox import watch
-from agents.toolbox.library import Documents, Entry, Line
+from agents.toolbox.library import Documents, Line, Page
 from sandbox.base import Execution, Outcome
 
 Tool = Callable[..., Awaitable[str]]
@@ -122,13 +122,13 @@ def brief(line: Line) -> str:
 
 def definition(library: Documents, line: Line) -> str:
     """How a symbol is called, and the beginning of what its document says of a call."""
-    entry = library.find(line.name)
-    assert entry is not None
-    facts = [part for part in entry.facts.splitlines() if part.startswith(_CALL)]
+    page = library.find(line.name)
+    assert page is not None
+    facts = [part for part in page.facts.splitlines() if part.startswith(_CALL)]
     wanted = ("What it does", "Parameters", "Attributes", "Returns", "Details", "Notes")
-    parts = [entry.sections[title] for title in wanted if title in entry.sections]
+    parts = [page.sections[title] for title in wanted if title in page.sections]
     gone = [f"DEPRECATED: {line.deprecated}"] if line.deprecated else []
-    text = " ".join("\n".join(parts or [entry.what]).split())
+    text = " ".join("\n".join(parts or [page.what]).split())
     cut = (
         text
         if len(text) <= BRIEF
@@ -137,12 +137,12 @@ def definition(library: Documents, line: Line) -> str:
     return "\n".join([line.name, *facts, *gone, cut])
 
 
-def parts_of(entry: Entry, part: str) -> str:
+def parts_of(page: Page, part: str) -> str:
     """Which parts a symbol has, where ``part`` is none of them."""
-    sections = ", ".join(filter(None, entry.sections))
-    members = [str(m).rpartition(".")[2] for m in entry.metadata.get("members", ())]
+    sections = ", ".join(filter(None, page.sections))
+    members = [name.rpartition(".")[2] for name in page.members]
     listed = f"; members: {', '.join(members[:LISTED])}" if members else ""
-    return f"{entry.name} has no part {part[:100]!r}; sections: {sections}{listed}"
+    return f"{page.name} has no part {part[:100]!r}; sections: {sections}{listed}"
 
 
 def names_of(lines: Sequence[Line]) -> str:

@@ -35,13 +35,18 @@ def docstring(found: Any) -> str:
     return text.encode("utf-8", "replace").decode()[:TEXT]
 
 
-def class_signature(cls: type) -> str:
-    """``Name(parameters)``, only the name when it takes none that can be seen."""
-    return cls.__name__ + ("" if issubclass(cls, enum.Enum) else signature(cls))
+#: Parameters (name, kind, type, default), ``None`` for what takes none or is unknown; result.
+Sign = tuple[list[tuple[str, str, str, str | None]] | None, str]
+UNKNOWN: Sign = (None, "")
 
 
-def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> str:
-    """``(a: int, b=1) -> str``; ``drop`` leaves out the receiver. Empty when unknown."""
+def class_signature(cls: type) -> Sign:
+    """Parameters of the constructor; unknown for an enumeration."""
+    return UNKNOWN if issubclass(cls, enum.Enum) else signature(cls)
+
+
+def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> Sign:
+    """How something is called; ``drop`` leaves out the receiver, which ``Self`` stands for."""
     try:
         known = inspect.signature(found)
         parameters = list(known.parameters.values())
@@ -51,43 +56,42 @@ def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> str:
             and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL
         ):
             del parameters[0]
-        shown = [
-            p.replace(annotation=_hint(p.annotation), default=_default(p.default))
-            for p in parameters
+        rows = [
+            (
+                parameter.name,
+                parameter.kind.description,
+                _received(_hint(parameter.annotation), receiver),
+                _default(parameter.default, receiver),
+            )
+            for parameter in parameters
         ]
-        result = (
-            known.empty if isinstance(found, type) else _hint(known.return_annotation)
-        )
-        text = str(known.replace(parameters=shown, return_annotation=result))[
-            :SIGNATURE
-        ]
+        result = "" if isinstance(found, type) else _hint(known.return_annotation)
+        return rows, _received(result, receiver)
     except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
-        return ""
-    return re.sub(r"\bSelf\b", receiver, text)
+        return UNKNOWN
 
 
-def returned_text(function: Any, receiver: str) -> str:
-    """`` -> str``: the return annotation of a property, may be empty."""
+def returned(function: Any, receiver: str) -> Sign:
+    """The return annotation of a property, may be empty."""
     text = annotation_text(getattr(function, "__annotations__", {}).get("return", ""))
-    return text and " -> " + re.sub(r"\bSelf\b", receiver, text)
+    return None, _received(text, receiver)
 
 
-class _Verbatim(str):
-    """Text that a signature shows as it is."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
+def _received(text: str, receiver: str) -> str:
+    return re.sub(r"\bSelf\b", receiver, text)[:SIGNATURE]
 
 
-def _hint(hint: Any) -> Any:
-    return hint if hint is inspect.Parameter.empty else _Verbatim(annotation_text(hint))
+def _hint(hint: Any) -> str:
+    return "" if hint is inspect.Parameter.empty else annotation_text(hint)
 
 
-def _default(value: Any) -> Any:
+def _default(value: Any, receiver: str) -> str | None:
     if value is inspect.Parameter.empty:
-        return value
+        return None
     shown = repr(value)
-    return _Verbatim("..." if len(shown) > SHOWN or _ADDRESS.search(shown) else shown)
+    if len(shown) > SHOWN or _ADDRESS.search(shown):
+        return "..."
+    return _received(shown, receiver)
 
 
 def annotation_text(hint: Any) -> str:
@@ -135,13 +139,13 @@ def _classes(hint: Any, scope: dict[str, Any]) -> Iterator[str]:
 
 
 def member(
-    path: str, kind: str, sign: str, text: str, origin: str = ""
-) -> dict[str, str]:
+    path: str, kind: str, sign: Sign, text: str, origin: str = ""
+) -> dict[str, Any]:
     """One row of a member list; ``text`` is its docstring."""
     return {
         "name": path.rpartition(".")[2],
         "kind": kind,
-        "signature": sign.strip(),
+        "signature": sign,
         "text": " ".join(text.partition("\n\n")[0].split())[:SUMMARY],
         "qualname": path,
         "origin": origin,
@@ -198,9 +202,9 @@ def owners(cls: type) -> Iterator[tuple[str, type]]:
         yield name, owner
 
 
-def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
+def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, Any]]:
     """Attributes: annotated, assigned in the class, assigned to ``self``, members of an enum."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for base in bases:
         hints = vars(base).get("__annotations__", {})
         hints = hints if isinstance(hints, dict) else {}
@@ -220,10 +224,8 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, str]]:
                 values.get(name)
             )
             if not str(name).startswith("_") and name not in found and not constant:
-                sign = text and f"-> {text}"
-                found[name] = member(
-                    f"{path_of(base)}.{name}", "attribute", sign, "", origin
-                )
+                path = f"{path_of(base)}.{name}"
+                found[name] = member(path, "attribute", (None, text), "", origin)
     return list(found.values())
 
 

@@ -27,7 +27,7 @@ from .objects import (
     is_function,
     member,
     owners,
-    returned_text,
+    returned,
     signature,
 )
 from .places import (
@@ -174,7 +174,7 @@ class Reader:
             return {item.asname or item.name for node in nodes for item in node.names}
         return set()
 
-    def _class(self, qualname: str, cls: type) -> dict[str, str]:
+    def _class(self, qualname: str, cls: type) -> dict[str, Any]:
         """Describe a class, its own members, and the classes of others that it inherits from.
 
         Returns its row in a list of members.
@@ -183,7 +183,7 @@ class Reader:
         if qualname in self.symbols:
             return row
         self._add(qualname, "class")  # reserves the place: bases may lead back here
-        members: list[dict[str, str]] = []
+        members: list[dict[str, Any]] = []
         elsewhere: dict[str, list[str]] = {}
         for name, owner in owners(cls):
             raw = vars(owner).get(name, inspect.getattr_static(cls, name, None))
@@ -230,7 +230,7 @@ class Reader:
 
     def _function(
         self, path: str, raw: Any, cls: type | None = None, owner: type | None = None
-    ) -> dict[str, str]:
+    ) -> dict[str, Any]:
         """Describe a function or property, unless ``cls`` inherits it; returns its row."""
         getter = getter_of(raw) if cls is not None else None
         function = getattr(raw, "__func__", raw) if cls is not None else raw
@@ -238,7 +238,7 @@ class Reader:
         receiver = cls.__name__ if cls is not None else "Self"
         if getter is not None:
             kind, function = "property", getter
-            sign = returned_text(getter, receiver)
+            sign = returned(getter, receiver)
         else:
             if isinstance(raw, classmethod | staticmethod):
                 kind = "classmethod" if isinstance(raw, classmethod) else "staticmethod"
@@ -257,7 +257,7 @@ class Reader:
             self._add(
                 path,
                 kind if kind in {"function", "property"} else "method",
-                signature=path.rpartition(".")[2] + sign,
+                signature=sign,
                 docstring=text,
                 lines=function_lines(function),
                 modifiers=[word for word, on in modifiers.items() if on],

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.documents import Document
-
 from agents.models import ModelClient, ModelConfig
-from retrieval.base import RetrievalError, Retriever
+from docgen.symbols import Chunk
+from retrieval.base import Hit, RetrievalError, Retriever
 
 
 class ScriptedModel:
@@ -53,20 +52,16 @@ class ListRetriever(Retriever):
 
     def __init__(self, *names: str, fail: bool = False) -> None:
         self.documents = [
-            Document(
-                f"about {n}",
-                metadata={"id": n, "qualname": n, "path": "p.py", "score": 1.0},
-            )
-            for n in names
+            Hit(Chunk(n, n, f"about {n}", path="p.py"), 1.0) for n in names
         ]
         self.fail = fail
         self.queries: list[str] = []
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         if self.fail:
             raise RetrievalError("the index is gone; build it again")
         self.queries.append(query)
         return self.documents[:k]
 
-    async def lookup(self, name: str) -> Document | None:
-        return next((d for d in self.documents if d.metadata["qualname"] == name), None)
+    async def lookup(self, name: str) -> Hit | None:
+        return next((d for d in self.documents if d.entry.qualname == name), None)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from langchain_core.documents import Document
 from pytest_httpserver import HTTPServer
 
 from agents.base import Question
@@ -19,10 +18,12 @@ from agents.episode import Context
 from agents.models import build_model
 from agents.systems.reflect import Adaptive, Reflect, Reretrieve, Resample
 from agents.systems.single import Rag, Single
+from retrieval.base import Hit
 from sandbox.base import Sandbox
 from tests.agents.scripted import ListRetriever, client, code_reply
 from tests.agents.test_tools import WORDS, chain
 from tests.endpoint import Endpoint, config, refusal
+from tests.support.symbols import member, symbol
 
 QUESTION = Question(
     "q",
@@ -50,9 +51,9 @@ SYSTEMS = (Single, Rag, Reflect, Adaptive, Resample, Reretrieve)
 class ByQuery(ListRetriever):
     """Finds what the query names, or else the first."""
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         self.queries.append(query)
-        named = [d for d in self.documents if d.metadata["qualname"] in query]
+        named = [d for d in self.documents if d.entry.qualname in query]
         return (named or self.documents)[:k]
 
 
@@ -153,11 +154,11 @@ async def test_without_k_the_model_says_how_many_documents_it_gets():
 
 
 async def test_long_documents_keep_what_the_question_asks_about():
-    members = "\n".join(f"  part_{i}() -> int [method]: Part {i}." for i in range(40))
-    members += "\n  sites() -> int [method]: How many."
-    text = f"m.A\nkind: class\nmembers:\n{members}\n---\nIt has sites.\n"
-    retriever = ListRetriever("m.A")
-    retriever.documents[0].page_content = text
+    members = [member(f"m.A.part_{i}", "() -> int", f"Part {i}.") for i in range(40)]
+    members.append(member("m.A.sites", "() -> int", "How many."))
+    whole = symbol("m.A", "class", "It has sites.", members=members)
+    retriever = ListRetriever()
+    retriever.documents = [Hit(whole, 1.0)]
     model, chat = client(GOOD)
     model.config = model.config.model_copy(update={"document_characters": 900})
     await Rag(Context(model, retriever)).solve(QUESTION)

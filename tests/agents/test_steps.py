@@ -1,15 +1,16 @@
 """Systems of several steps: what each prompt holds of the steps before it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from langchain_core.documents import Document
 
 from agents.answer_formats import Json
 from agents.base import Question
 from agents.episode import Context
 from agents.systems.agentic import Agentic
 from agents.systems.single import Code2
+from retrieval.base import Hit
 from tests.agents.scripted import ListRetriever, client, code_reply
 
 SLOTS = Question("q", "What is 6 times 7?", answer=Json(["", ""]))
@@ -20,7 +21,7 @@ GOOD = code_reply("return {'a': 8.0}")
 class TwoQueries(ListRetriever):
     """The query decides what is found."""
 
-    async def search(self, query: str, *, k: int) -> Sequence[Document]:
+    async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         await super().search(query, k=k)
         start = 2 if "second" in query else 0
         return self.documents[start : start + k]
@@ -105,7 +106,8 @@ async def test_unreadable_replies_are_recorded_and_change_nothing():
 
 async def test_source_of_what_was_named_comes_from_the_installed_library(live_sandbox):
     found = ListRetriever("pymatgen.core.lattice.Lattice.cubic")
-    found.documents[0].metadata["kind"] = "method"
+    entry = found.documents[0].entry
+    found.documents = [Hit(replace(entry, kind="method"), 1.0)]
     names = "<names>pymatgen.core.lattice.Lattice.cubic</names>"
     model, chat = client("<queries>x</queries>", names, GOOD)
     await Agentic(Context(model, found, live_sandbox)).solve(QUESTION)

@@ -16,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.toolbox.box import Run, Toolbox
-from agents.toolbox.library import Documents
+from agents.toolbox.library import Documents, Page
 from agents.toolbox.links import Links
 from agents.toolbox.texts import PAGE, Mistake, page_of
-from docgen.replies import structure
+from docgen import render
+from docgen.symbols import Parameter, Signature, Symbol
 from retrieval.base import Retriever
 from sandbox.base import Execution, Mount, Sandbox
+from tests.support.symbols import signature, symbol
 
 SHORT = PAGE + 100  # a page with its note
 
@@ -213,19 +215,23 @@ TEXTS: dict[str, tuple[str, str, str]] = SCATTERED["scattered"]
 
 
 def links(texts: dict[str, tuple[str, str, str]]) -> Links:
-    rows = [
-        (
-            said,
-            {
-                "qualname": name,
-                "kind": kind,
-                "signature": called,
-                "sections": {"What it does": said},
-            },
-        )
+    symbols = [
+        symbol(name, kind, f"## What it does\n{said}", signature=_called(called))
         for name, (kind, called, said) in texts.items()
     ]
-    return Links(Documents(rows, {}), ("lab",))
+    return links_of(symbols)
+
+
+def links_of(symbols: Sequence[Symbol]) -> Links:
+    return Links(documents_of(symbols), symbols, ("lab",))
+
+
+def documents_of(symbols: Sequence[Symbol]) -> Documents:
+    return Documents([Page(**render.page(each)) for each in symbols], {})
+
+
+def _called(text: str) -> Signature | None:
+    return signature(text[text.index("(") :]) if "(" in text else None
 
 
 @pytest.mark.parametrize(
@@ -286,38 +292,27 @@ def test_what_is_known_is_followed_but_not_said_again():
 
 
 def test_a_term_leads_to_its_current_definition_and_inputs_to_theirs():
-    library = Documents(
-        [
-            (
-                f"{name}\n{text}",
-                {
-                    "qualname": name,
-                    "kind": text.split("kind: ")[1].split()[0],
-                    "signature": text.partition("signature: ")[2].partition("\n")[0],
-                    **structure(text),
-                },
-            )
-            for name, text in SCATTERED["terms"].items()
-        ],
-        {},
-    )
+    symbols = []
+    for name, text in SCATTERED["terms"].items():
+        facts, _, prose = text.partition("---\n")
+        kind = facts.split("kind: ")[1].split()[0]
+        called = facts.partition("signature: ")[2].strip()
+        symbols.append(symbol(name, kind, prose, signature=_called(called)))
+    library = documents_of(symbols)
     lines = library.resolve("slip barrier of the outer layers")
     assert [line.name for line in lines] == ["lab.core.slip_new", "lab.core.slip_old"]
     assert [bool(line.deprecated) for line in lines] == [False, True]
     assert "use slip_new" in lines[1].deprecated
-    closure = Links(library, ("lab",)).closure(["lab.core.slip_new"], {})
+    closure = links_of(symbols).closure(["lab.core.slip_new"], {})
     assert closure.names == ("lab.core.slip_new", "lab.tables.cage_hold")
     assert closure.open == ()
 
 
 @given(st.text(max_size=2000), st.text(max_size=200))
 def test_hostile_documents_and_questions_are_read(text: str, term: str):
-    found = links(
-        {
-            "lab.a": ("function", f"a({text}) -> float", text),
-            "lab.b": ("class", "", term),
-        }
-    )
+    called = Signature((Parameter(text, type=text),), text)
+    one = symbol("lab.a", text=f"## What it does\n{text}", signature=called)
+    found = links_of([one, symbol("lab.b", "class", term)])
     assert set(found.closure(["lab.a", term], {}).names) <= {"lab.a", "lab.b"}
     assert set(found.mentioned(term)) <= {"lab.a", "lab.b"}
 
@@ -325,13 +320,12 @@ def test_hostile_documents_and_questions_are_read(text: str, term: str):
 def test_hostile_documents_and_terms_take_linear_time():
     started = time.monotonic()
     for part in ("deprecated. ", "`a.", "## ", "(", "a" * 50 + " ", ". use "):
-        text = "kind: function\n---\n## What it does\n" + part * (100_000 // len(part))
-        library = Documents(
-            [(text, {"qualname": "a.b", "kind": "function", **structure(text)})] * 2, {}
-        )
+        text = "## What it does\n" + part * (100_000 // len(part))
+        symbols = [symbol("lab.b", text=text)] * 2
+        library = documents_of(symbols)
         library.contents()
         library.resolve(part * 1000)
-        Links(library, ("a",)).closure(["a.b"], {})
+        links_of(symbols).closure(["lab.b"], {})
         library.search(part * 1000)
         library.near(part * 1000)
     assert time.monotonic() - started < 60

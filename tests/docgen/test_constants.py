@@ -2,7 +2,8 @@
 
 import pytest
 
-from docgen.facts import FactsWriter, render_facts
+from docgen import render
+from docgen.facts import FactsWriter
 from docgen.library import read_library
 from docgen.prompts import Prompter
 from tests.docgen.conftest import sample, table, write_package
@@ -39,7 +40,7 @@ CONSTANTS = table("documentation")["constants"]
 @pytest.mark.parametrize(("name", "signature", "value", "docstring"), CONSTANTS)
 def test_what_the_source_says(library, name, signature, value, docstring):
     symbol = library.symbols[f"kiln.heat.{name}"]
-    assert (symbol.signature, symbol.value, symbol.docstring) == (
+    assert (render.signature(symbol), symbol.value, symbol.docstring) == (
         signature,
         value,
         docstring,
@@ -57,7 +58,7 @@ def test_a_long_table_is_cut_in_the_facts(library, tmp_path):
 
 
 def test_facts_and_module_members_name_them(library):
-    facts = render_facts(library.symbols["kiln.heat.KB"]).splitlines()
+    facts = render.facts(library.symbols["kiln.heat.KB"]).splitlines()
     assert facts == [
         "kiln.heat.KB",
         "kind: constant",
@@ -65,7 +66,7 @@ def test_facts_and_module_members_name_them(library):
         "signature: KB -> float",
         "value: 8.617e-05",
     ]
-    assert "  KB -> float [constant]: eV/K" in render_facts(
+    assert "  KB -> float [constant]: eV/K" in render.facts(
         library.symbols["kiln.heat"]
     )
     assert library.aliases["kiln.KB"] == "kiln.heat.KB"
@@ -75,12 +76,12 @@ def test_prompts_show_them_and_facts_document_them(library):
     prompt = Prompter(library).build(["kiln.heat.LOSS"], {})
     assert "LOSS = constants.k * 2" in read_prompt(prompt)[0]["code"]
     writer = FactsWriter(library, {})
-    text = writer.text("kiln.heat.LOSS").text
+    text = render.prose(writer.facts(library.symbols["kiln.heat.LOSS"]))
     assert (
         "## What it does\nHeat lost through the door in W. Measured in 1998.\n" in text
     )
     assert "## Details\n```python\nLOSS = constants.k * 2\n```" in text
     assert "from kiln.heat import LOSS" in text
-    gas = writer.text("kiln.heat.Fuel.GAS").text
+    gas = render.prose(writer.facts(library.symbols["kiln.heat.Fuel.GAS"]))
     assert "Gas of Fuel" in gas
     assert "result = Fuel.GAS" in gas

@@ -24,6 +24,7 @@ from docgen.examples import (
 from docgen.facts import FELL_BACK, Content, contents
 from docgen.library import build_library, read_library
 from docgen.prompts import Prompter
+from docgen.render import prose as prose_of
 from docgen.sources import read_sources
 from docgen.symbols import Library
 from docgen.texts import (
@@ -182,7 +183,8 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
 
     def document(library: Library, content: Content) -> str:
         found = examples(library, [file])
-        return contents(content, library, written, found)["kilns.fire"].text
+        symbols = contents(content, library, written, found)
+        return next(prose_of(s) for s in symbols if s.qualname == "kilns.fire")
 
     asked, call = "\n\n## Asked as\nhow", "```python\nprint(fire(heat=3))\n```"
     held: dict[Content, str] = {
@@ -234,11 +236,8 @@ def test_check_runs_examples_of_changed_symbols_again(
     assert [t.example for t in found.values()] == ["inputs", "runs", "fails"]
     assert all(text.source_hash != "old" for text in found.values())
     library = read_library(["six"], site_packages("live")).public()
-    texts = contents("all", library, {}, found)
-    assert [
-        texts[name].text.partition("## Example\n")[2].splitlines()[0] for name in found
-    ] == [
-        "Needs X: why",
-        "```python",
-        FELL_BACK,
-    ]
+    symbols = {s.qualname: s for s in contents("all", library, {}, found)}
+    first = [symbols[name].section("Example").splitlines()[:2] for name in found]
+    assert first[0][0] == "Needs X: why"
+    assert first[1][0] == "```python"
+    assert first[2] == ["(This example fails when it is run.)", FELL_BACK]

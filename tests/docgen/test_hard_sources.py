@@ -2,6 +2,7 @@
 
 import pytest
 
+from docgen import render
 from docgen.__main__ import main
 from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
@@ -70,12 +71,15 @@ def test_the_first_of_alternatives_counts(tmp_path):
 def test_facts_of_a_class_with_every_kind_of_member(tmp_path):
     read = library(tmp_path, sample("members"))
     members = {member.name: member for member in read.symbols["pkg.Holder"].members}
-    assert members["one"].signature == "-> pkg.other.Thing"
-    assert members["many"].signature == "-> list[Holder]"
-    assert read.symbols["pkg.Data"].signature == "Data(a: int, *, b: list[int] = ...)"
+    assert render.signature_text(members["one"].signature) == " -> pkg.other.Thing"
+    assert render.signature_text(members["many"].signature) == " -> list[Holder]"
+    assert (
+        render.signature(read.symbols["pkg.Data"])
+        == "Data(a: int, *, b: list[int] = ...)"
+    )
     assert read.symbols["pkg.Data.size"].docstring == "How large."
     assert "pkg.Data.Inner.Deep.go" in read.symbols
-    assert read.symbols["pkg.over"].signature == "over(x)"
+    assert render.signature(read.symbols["pkg.over"]) == "over(x)"
 
 
 def test_lines_end_where_python_ends_them(tmp_path):

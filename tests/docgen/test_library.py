@@ -1,8 +1,8 @@
 import pytest
 
+from docgen import render
 from docgen.calls import CodeResolver
 from docgen.docstrings import described, described_names, first_sentence
-from docgen.facts import render_facts
 from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.sources import SourceError, read_sources
@@ -32,16 +32,18 @@ def test_a_missing_package_says_where_it_was_looked_for(tmp_path):
 
 def test_signatures(library):
     symbols = library.symbols
-    assert symbols["brickwork.shapes.Brick"].signature == (
+    assert render.signature(symbols["brickwork.shapes.Brick"]) == (
         "Brick(height: float, width: float = 100.0, *, depth: float = 50.0)"
     )
-    assert symbols["brickwork.shapes.Mortar"].signature == (
+    assert render.signature(symbols["brickwork.shapes.Mortar"]) == (
         "Mortar(thickness: float, colour: str = 'grey', mixed: bool = False, "
         "layers: list[int] = ...)"
     )
-    assert symbols["brickwork.shapes.Bond"].signature == "Bond"
-    assert symbols["brickwork.shapes.Shape.volume"].signature == "volume -> float"
-    assert symbols["brickwork.shapes.Shape.flat"].signature == "flat() -> Shape"
+    assert render.signature(symbols["brickwork.shapes.Bond"]) == "Bond"
+    assert (
+        render.signature(symbols["brickwork.shapes.Shape.volume"]) == "volume -> float"
+    )
+    assert render.signature(symbols["brickwork.shapes.Shape.flat"]) == "flat() -> Shape"
     assert symbols["brickwork.shapes.Shape.flat"].modifiers == ("classmethod",)
     assert symbols["brickwork.wall.Wall.volume"].raises == ("RuntimeError",)
     assert symbols["brickwork.shapes.Brick"].raises == ("ValueError",)
@@ -53,11 +55,11 @@ def test_members_own_first_then_inherited(library):
     assert members["volume"].kind == "property"
     assert members["describe"].origin == "Shape"
     assert members["describe"].qualname == "brickwork.shapes.Shape.describe"
-    assert members["flat"].signature == "() -> Brick"
+    assert render.signature_text(members["flat"].signature) == "() -> Brick"
     assert members["flat"].kind == "classmethod"
-    assert members["height"].signature == "-> float"
-    assert members["label"].signature == "-> str | None"
-    assert members["tags"].signature == "-> list[str]"
+    assert render.signature_text(members["height"].signature) == " -> float"
+    assert render.signature_text(members["label"].signature) == " -> str | None"
+    assert render.signature_text(members["tags"].signature) == " -> list[str]"
     assert "_hidden" not in members
 
 
@@ -107,7 +109,7 @@ def test_order_puts_callees_first_and_keeps_recursion_together(library):
 
 
 def test_facts_follow_the_fixed_layout(library):
-    lines = render_facts(library.symbols["brickwork.shapes.Brick"]).splitlines()
+    lines = render.facts(library.symbols["brickwork.shapes.Brick"]).splitlines()
     assert lines[:4] == [
         "brickwork.shapes.Brick",
         "kind: class",

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docgen import render
 from docgen.facts import FactsWriter
 from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
@@ -130,7 +131,7 @@ def test_source_text_cannot_forge_a_section(tmp_path_factory, noise):
 
 def test_facts_document_every_symbol(package):
     library = read_library(["brickwork"], package)
-    texts = {name: text.text for name, text in FactsWriter(library, {}).all().items()}
+    texts = {s.qualname: render.prose(s) for s in FactsWriter(library, {}).all()}
     assert texts.keys() == library.symbols.keys()
     assert [name for name, text in texts.items() if check_reply(text) is not None] == []
     volume = texts["brickwork.wall.Wall.volume"]

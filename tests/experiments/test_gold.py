@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
-from langchain_core.documents import Document
 
+from docgen.symbols import Chunk
 from experiments.benchmarks import question_gold
 from experiments.benchmarks.folder.benchmark import FolderBenchmark
 from experiments.benchmarks.live.benchmark import CHOSEN, LiveBenchmark
@@ -150,10 +150,10 @@ async def test_no_corpus_holds_reference_code_or_golds(tmp_path):
         await package_corpus("code", ["pymatgen"], folder, cache=tmp_path),
         await package_corpus("official_doc", ["pymatgen"], folder, cache=tmp_path),
     ]
-    leaking = Document("Told: " + " ".join(secrets.values()))
+    leaking = Chunk("told", "told", "Told: " + " ".join(secrets.values()))
     assert max(shared([leaking], secrets).values()) > 20
     for corpus in corpora:
-        found = shared(corpus.documents, secrets)
+        found = shared(corpus.entries, secrets)
         worst = max(found, key=found.__getitem__)
         # a few common import lines in a row are no leak
         assert found[worst] < 0.05 * len(runs(secrets[worst])), (

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docgen.library import build_library, read_library
+from docgen.render import document as text_of
+from docgen.render import prose
 from docgen.sources import read_sources
 from docgen.texts import (
     SHIPPED,
@@ -17,10 +20,10 @@ from docgen.texts import (
     VERSION,
     Text,
     TextsError,
+    documented,
     file_name,
     prewritten,
     read_texts,
-    render_text,
     source_hash,
     text_files,
     write_texts,
@@ -34,6 +37,7 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
 from tests.docgen.models import DocModel, StubbornModel
+from tests.support.symbols import symbol
 
 BRICK = "brickwork.shapes.Brick"
 CLAY = "## What it does\nA block of clay.\n\n## Example\n```python\nBrick()\n```"
@@ -49,33 +53,31 @@ async def build(package, cache, model, **kw):
 
 
 def contents(corpus):
-    return [document.page_content for document in corpus.documents]
+    return [text_of(entry) for entry in corpus.entries]
 
 
 def test_documents_carry_what_a_retriever_promises(corpus):
-    documents = {d.metadata["qualname"]: d for d in corpus.documents}
+    documents = {entry.qualname: entry for entry in corpus.entries}
     volume = documents["brickwork.wall.Wall.volume"]
-    assert (
-        volume.metadata.items()
-        >= {
-            "id": "llm_doc:brickwork.wall.Wall.volume",
-            "kind": "method",
-            "path": "brickwork/wall.py",
-            "package": "brickwork-dist",
-            "version": "1.2",
-            "corpus": "llm_doc",
-        }.items()
-    )
-    facts, separator, text = volume.page_content.partition("\n---\n")
+    expected = {
+        "id": "llm_doc:brickwork.wall.Wall.volume",
+        "kind": "method",
+        "path": "brickwork/wall.py",
+        "package": "brickwork-dist",
+        "version": "1.2",
+        "corpus": "llm_doc",
+    }
+    assert {key: getattr(volume, key) for key in expected} == expected
+    facts, separator, text = text_of(volume).partition("\n---\n")
     assert separator
     assert facts.splitlines()[0] == "brickwork.wall.Wall.volume"
     assert "signature: volume(courses: int = 3) -> float" in facts
     assert text.startswith("## What it does\nVolume of the wall.")
-    assert len({d.metadata["id"] for d in corpus.documents}) == len(corpus.documents)
+    assert len({entry.id for entry in corpus.entries}) == len(corpus.entries)
     for name, document in documents.items():  # none is private or a test
         assert "._" not in name
-        assert "test" not in document.metadata["path"]
-        assert "SECRET" not in document.page_content
+        assert "test" not in document.path
+        assert "SECRET" not in text_of(document)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ async def test_an_incomplete_corpus_is_an_error_that_says_what_to_do(package, ca
     assert not list((cache / "corpora").glob("llm_doc-*/documents.jsonl"))
     healed = StubbornModel()
     corpus = await build(package, cache, healed)
-    assert 0 < len(healed.prompts) < len(corpus.documents)
+    assert 0 < len(healed.prompts) < len(corpus.entries)
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
@@ -172,7 +174,7 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
 async def test_two_tasks_build_it_once(package, cache):
     models = [DocModel(), DocModel()]
     corpora = await asyncio.gather(*(build(package, cache, model) for model in models))
-    assert corpora[0].documents == corpora[1].documents
+    assert corpora[0].entries == corpora[1].entries
     asked = [len(model.prompts) for model in models]
     assert min(asked) == 0 < max(asked)
 
@@ -205,12 +207,15 @@ async def test_every_document_says_who_wrote_it_and_a_new_file_makes_another_cor
     }
     put(package, cache, prompt=VERSION)
     corpus = await build(package, cache, DocModel())
-    documents = {d.metadata["qualname"]: d for d in corpus.documents}
-    assert "A block of clay." in documents[BRICK].page_content
-    written = {"writer": "an LLM", "written": "2026-11", "prompt": VERSION}
-    assert documents[BRICK].metadata.items() >= written.items()
-    others = [d.metadata for name, d in documents.items() if name != BRICK]
-    assert {(m["writer"], m["prompt"]) for m in others} == {("somebody", VERSION)}
+    documents = {entry.qualname: entry for entry in corpus.entries}
+    assert "A block of clay." in text_of(documents[BRICK])
+    brick = documents[BRICK]
+    origin = (brick.writer, brick.written, brick.prompt)
+    assert origin == ("an LLM", "2026-11", VERSION)
+    others = [symbol for name, symbol in documents.items() if name != BRICK]
+    assert {(symbol.writer, symbol.prompt) for symbol in others} == {
+        ("somebody", VERSION)
+    }
     assert corpus.manifest.writers == {"an LLM": 1, "somebody": len(others)}
     without = await build(package, cache, DocModel(), shipped=False)
     assert contents(without) == contents(before)
@@ -224,7 +229,7 @@ async def test_a_changed_symbol_is_written_again_and_named(package, cache, caplo
         corpus = await build(package, cache, DocModel())
     said = f"1 of 1 documented symbols have changed since and are written by somebody: {BRICK}"
     assert said in caplog.text
-    assert corpus.manifest.writers == {"somebody": len(corpus.documents)}
+    assert corpus.manifest.writers == {"somebody": len(corpus.entries)}
 
 
 @pytest.mark.parametrize(
@@ -258,12 +263,10 @@ def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_p
 
 def test_a_failing_example_is_marked():
     text = Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "fails")
-    assert "## Example\n(This example fails when it is run.)\n```python" in render_text(
-        text
-    )
-    assert (
-        render_text(Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "runs")) == CLAY
-    )
+    brick = symbol(BRICK, "class")
+    mark = "## Example\n(This example fails when it is run.)\n```python"
+    assert mark in prose(documented(brick, text))
+    assert prose(documented(brick, replace(text, example="runs"))) == CLAY.strip()
 
 
 def test_shipped_texts_are_sound_and_fit_the_pinned_library():
@@ -311,24 +314,19 @@ async def test_chunks_know_their_symbols(package, cache, source, shown, hidden, 
         return await semantic_corpus(whole, embedding, cache=cache, show_progress=False)
 
     corpus = await made()
-    assert (await made()).documents == corpus.documents
+    assert (await made()).entries == corpus.entries
     assert "damaged" not in caplog.text
-    assert len({d.metadata["id"] for d in corpus.documents}) == len(corpus.documents)
-    files = {document.metadata["path"] for document in corpus.documents}
-    assert source == "official_doc" or len(corpus.documents) > len(files)
-    for document in corpus.documents:
-        assert document.metadata["kind"] == "chunk"
-        assert document.metadata["corpus"] == source
-        assert {"qualname", "package", "version"} <= document.metadata.keys()
-        assert "test" not in document.metadata["path"]
-        assert hidden not in document.page_content
-        assert source == "llm_doc_semantic" or len(document.page_content) <= 1000
-    volume = [
-        d
-        for d in corpus.documents
-        if "brickwork.wall.Wall.volume" in d.metadata["covers"]
-    ]
-    assert any(shown in document.page_content for document in volume)
+    assert len({entry.id for entry in corpus.entries}) == len(corpus.entries)
+    files = {document.path for document in corpus.entries}
+    assert source == "official_doc" or len(corpus.entries) > len(files)
+    for document in corpus.entries:
+        assert document.kind == "chunk"
+        assert document.corpus == source
+        assert "test" not in document.path
+        assert hidden not in document.text
+        assert source == "llm_doc_semantic" or len(document.text) <= 1000
+    volume = [d for d in corpus.entries if "brickwork.wall.Wall.volume" in d.covers]
+    assert any(shown in document.text for document in volume)
 
 
 @given(st.text(alphabet="ab .?!\n", max_size=80))

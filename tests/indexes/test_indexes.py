@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug import Response
 
+from docgen.render import document as text_of
 from indexes import RetrievalError
 from indexes.corpus import indexed_texts
 from indexes.dense import dense_index
@@ -73,7 +74,7 @@ async def test_tfidf_finds_the_right_text_also_when_it_was_saved(tmp_path):
 
 
 def test_relations_are_not_indexed(corpus):
-    whole, indexed = [d.page_content for d in corpus.documents], indexed_texts(corpus)
+    whole, indexed = [text_of(entry) for entry in corpus.entries], indexed_texts(corpus)
     assert any("## Relations" in content for content in whole)
     assert not any("## Relations" in text for text in indexed)
     assert [("## Example" in one) for one in whole] == [
@@ -141,8 +142,8 @@ async def test_chroma_finds_what_the_vectors_say(corpus, monkeypatch):
     scores = await (await dense_index(corpus, EMBEDDING, show_progress=False)).scores(
         "volume of the wall"
     )
-    assert scores.shape == (len(corpus.documents),)
-    assert corpus.documents[int(np.argmax(scores))].metadata["qualname"] == VOLUME
+    assert scores.shape == (len(corpus.entries),)
+    assert corpus.entries[int(np.argmax(scores))].qualname == VOLUME
     vector, *vectors = await EMBEDDING.embed(
         ["volume of the wall", *indexed_texts(corpus)]
     )
@@ -161,7 +162,7 @@ async def test_an_interrupted_build_goes_on_and_nothing_is_embedded_twice(
         await dense_index(corpus, Counting(fail_after=1), show_progress=False)
     rest = Counting()
     await dense_index(corpus, rest, show_progress=False)
-    assert rest.texts == len(corpus.documents) - 5
+    assert rest.texts == len(corpus.entries) - 5
     again = Counting()
     index = await dense_index(corpus, again, show_progress=False)
     assert again.texts == 0
@@ -189,8 +190,8 @@ async def test_embeddings_come_from_an_openai_compatible_endpoint(corpus, httpse
     )
     index = await dense_index(corpus, embedding, show_progress=False)
     best = int(np.argmax(await index.scores("volume of the wall")))
-    assert corpus.documents[best].metadata["qualname"] == VOLUME
-    assert len(seen) == len(corpus.documents) + 1
+    assert corpus.entries[best].qualname == VOLUME
+    assert len(seen) == len(corpus.entries) + 1
     assert all(isinstance(text, str) for text in seen)  # text, not token ids
 
 
@@ -211,9 +212,9 @@ def test_the_tokenizer_is_exact(text):
 
 
 def test_the_symbol_graph_holds_what_the_source_says(corpus):
-    graph = symbol_graph(corpus.documents)
+    graph = symbol_graph(corpus.entries)
     entities = {e["entity_name"]: e for e in graph["entities"]}
-    assert set(entities) == {d.metadata["qualname"] for d in corpus.documents}
+    assert set(entities) == {entry.qualname for entry in corpus.entries}
     assert entities["brickwork.wall.Wall"]["entity_type"] == "class"
     assert "Courses of bricks." in entities["brickwork.wall.Wall"]["description"]
     relations = {
@@ -236,7 +237,7 @@ async def test_a_graph_answers_in_every_mode_and_is_built_once(corpus, cache, ca
         )
         entities, related, chunks = found
         first = (chunks if mode == "naive" else entities)[:3]
-        assert wall & {corpus.documents[i].metadata["qualname"] for i in first}
+        assert wall & {corpus.entries[i].qualname for i in first}
         assert bool(related) is (mode != "naive")
     await index.close()
     (stamp,) = stamps(cache)
@@ -258,5 +259,5 @@ async def test_a_graph_that_fails_leaves_nothing_behind(corpus, cache, batches):
     with pytest.raises(RetrievalError, match="gone"):
         await graph_index(corpus, Counting(batches))
     with pytest.raises(RetrievalError, match="has no nodes"):
-        await graph_index(replace(corpus, documents=[]), EMBEDDING)
+        await graph_index(replace(corpus, entries=[]), EMBEDDING)
     assert not stamps(cache)

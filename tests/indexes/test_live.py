@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from docgen.render import document as text_of
 from indexes import RetrievalError
 from indexes.live import live_corpus
 from sandbox.base import Execution, Outcome, SandboxConfig
@@ -35,11 +36,11 @@ def corpus(folder):
 
 @pytest.fixture(scope="module")
 def documents(corpus):
-    return {str(d.metadata["qualname"]): d for d in corpus.documents}
+    return {symbol.qualname: symbol for symbol in corpus.entries}
 
 
 def test_a_class_lists_members_that_no_syntax_tree_shows(documents):
-    text = documents["greenery.pots.Pot"].page_content
+    text = text_of(documents["greenery.pots.Pot"])
     assert "import: from greenery import Pot" in text
     assert "Pot(soil: Soil, depth: float = 10.0, *, label: Label | None = None)" in text
     assert (
@@ -59,7 +60,7 @@ def test_a_class_lists_members_that_no_syntax_tree_shows(documents):
 
 
 def test_inherited_members_and_docstrings_are_seen(documents):
-    glazed = documents["greenery.pots.Glazed"].page_content
+    glazed = text_of(documents["greenery.pots.Glazed"])
     assert (
         "get_blue_share(strict: bool = False) -> float [method]: Share of light"
         in glazed
@@ -69,11 +70,11 @@ def test_inherited_members_and_docstrings_are_seen(documents):
         "fill(soil) [method]: Fill it." in glazed
     )  # the docstring of the method it overrides
     assert "(no docstring)" in glazed
-    assert "keys" not in documents["greenery.pots.Shelf"].page_content  # Python's own
+    assert "keys" not in text_of(documents["greenery.pots.Shelf"])  # Python's own
 
 
 def test_every_symbol_has_a_document(documents):
-    kinds = {name: d.metadata["kind"] for name, d in documents.items()}
+    kinds = {name: d.kind for name, d in documents.items()}
     assert kinds["greenery.pots.Pot.get_red_share"] == "method"
     assert kinds["greenery.pots.Pot.volume"] == "property"
     assert kinds["greenery.pots.area"] == kinds["greenery.pots.stack"] == "function"
@@ -83,25 +84,25 @@ def test_every_symbol_has_a_document(documents):
     assert "greenery.pots.MSONable" not in kinds
     assert "greenery.pots.UserDict" not in kinds
     assert not [name for name in kinds if "._" in name or "test" in name]
-    assert "Made at run time." in documents["greenery.pots.Tiny"].page_content
-    assert "Height of a stack." in documents["greenery.pots.stack"].page_content
+    assert "Made at run time." in text_of(documents["greenery.pots.Tiny"])
+    assert "Height of a stack." in text_of(documents["greenery.pots.stack"])
 
 
-def test_metadata_are_those_of_the_other_sources(documents):
-    fill = documents["greenery.pots.Pot.fill"].metadata
-    assert fill["id"] == "live:greenery.pots.Pot.fill"
-    assert (fill["package"], fill["version"]) == ("greenery-dist", "3.1")
-    assert fill["path"] == "greenery/pots.py"
+def test_facts_are_those_of_the_other_sources(documents):
+    fill = documents["greenery.pots.Pot.fill"]
+    assert fill.id == "live:greenery.pots.Pot.fill"
+    assert (fill.package, fill.version) == ("greenery-dist", "3.1")
+    assert fill.path == "greenery/pots.py"
     source = FILES["greenery/pots.py"].splitlines()
-    assert "def fill" in source[fill["lines"][0] - 1]
+    assert "def fill" in source[fill.first_line - 1]
     # imported for type checking only, resolved by name
-    assert fill["types"] == ["greenery.soil.Soil"]
-    assert fill["returns"] == "greenery.pots.Pot"
-    assert documents["greenery.pots.Glazed"].metadata["bases"] == ["greenery.pots.Pot"]
-    foreign = documents["monty.json.MSONable.to_json"].metadata
-    assert foreign["package"] == "monty"
-    assert foreign["version"]
-    assert foreign["path"] == "monty/json.py"
+    assert fill.types == ("greenery.soil.Soil",)
+    assert fill.returns == "greenery.pots.Pot"
+    assert documents["greenery.pots.Glazed"].bases == ("greenery.pots.Pot",)
+    foreign = documents["monty.json.MSONable.to_json"]
+    assert foreign.package == "monty"
+    assert foreign.version
+    assert foreign.path == "monty/json.py"
 
 
 def test_other_paths_are_known(corpus):
@@ -124,9 +125,9 @@ def test_modules_that_cannot_be_imported_and_objects_that_raise_harm_no_other(
         ("loud", "SystemExit: never mind"),
     ):
         said = f"cannot be imported in this environment: {reason}"
-        assert said in documents[f"greenery.{module}"].page_content
-    assert "Lend." in documents["greenery.hostile.lend"].page_content
-    assert "Angry." in documents["greenery.hostile.Angry"].page_content
+        assert said in text_of(documents[f"greenery.{module}"])
+    assert "Lend." in text_of(documents["greenery.hostile.lend"])
+    assert "Angry." in text_of(documents["greenery.hostile.Angry"])
 
 
 def test_it_is_built_once_and_the_same_again(corpus, folder, tmp_path, monkeypatch):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from langchain_core.documents import Document
+from docgen import render
+from docgen.symbols import Entry
 
 LENGTH = (
     13  # words of a run, as in the contamination audits of GPT-3 (Brown et al. 2020)
@@ -18,9 +19,9 @@ def runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + LENGTH]) for i in range(len(words) - LENGTH + 1)}
 
 
-def shared(documents: Iterable[Document], secrets: Mapping[str, str]) -> dict[str, int]:
-    """How many runs of each secret stand in documents."""
+def shared(entries: Iterable[Entry], secrets: Mapping[str, str]) -> dict[str, int]:
+    """How many runs of each secret stand in the documents of a corpus."""
     wanted = {name: runs(text) for name, text in secrets.items()}
     every = set().union(*wanted.values())
-    held = set().union(*(every & runs(document.page_content) for document in documents))
+    held = set().union(*(every & runs(render.document(entry)) for entry in entries))
     return {name: len(held & own) for name, own in wanted.items()}

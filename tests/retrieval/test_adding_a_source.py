@@ -36,5 +36,5 @@ async def test_the_guide_works(package, tmp_path, monkeypatch):
     )
     assert retriever is not None
     (best, *_) = await retriever.search("a wall of bricks", k=2)
-    assert best.metadata["qualname"].startswith("brickwork")
+    assert best.entry.qualname.startswith("brickwork")
     assert await retriever.lookup("brickwork.wall") is not None

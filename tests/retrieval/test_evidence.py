@@ -2,13 +2,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from langchain_core.documents import Document
 
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
 from retrieval.scorers import Scores, fuse, per_property, top
 from tests.docgen.conftest import table
+from tests.support.symbols import member, symbol
 
 NONE = Evidence(members=0, types=0, functions=0, links=0, packages=0)
 
@@ -27,29 +27,27 @@ class Fixed:
         return self._scores.copy()
 
 
-def symbol(name, kind, **facts):
-    return Document(
-        page_content=name, metadata={"qualname": name, "kind": kind, **facts}
-    )
+def members(*names):
+    return tuple(map(member, names))
 
 
 LIBRARY = [
     symbol("m", "module"),
-    symbol("m.Base", "class", members=["m.Base.size"]),
+    symbol("m.Base", "class", members=members("m.Base.size")),
     symbol("m.Base.size", "method"),
     symbol(
         "m.Tool",
         "class",
-        bases=["m.Base"],
-        types=["m.Input"],
-        members=["m.Tool.run", "m.Tool.stop", "m.Base.size"],
+        bases=("m.Base",),
+        types=("m.Input",),
+        members=members("m.Tool.run", "m.Tool.stop", "m.Base.size"),
     ),
     symbol("m.Tool.run", "method"),
     symbol("m.Tool.stop", "method"),
     symbol("m.Input", "class"),
     symbol("m.make_tool", "function"),
 ]
-NAMES = [str(d.metadata["qualname"]) for d in LIBRARY]
+NAMES = [each.qualname for each in LIBRARY]
 
 
 async def ranking(scores, evidence, query="q"):
@@ -89,8 +87,10 @@ async def test_types_of_types_are_followed_but_not_of_what_the_query_has_made():
 
 async def test_an_attribute_does_not_speak_for_its_class():
     library = [*LIBRARY, symbol("m.Base.colour", "attribute")]
-    library[1] = symbol("m.Base", "class", members=["m.Base.size", "m.Base.colour"])
-    names = [str(d.metadata["qualname"]) for d in library]
+    library[1] = symbol(
+        "m.Base", "class", members=members("m.Base.size", "m.Base.colour")
+    )
+    names = [each.qualname for each in library]
     scorer = Fixed({"m.Base.colour": 0.9, "m.Base.size": 0.2}, names)
     ranker = SymbolRanker(scorer, library, Linker(library, {}), Evidence(members=0.5))
     found = {names[i]: score for i, score in await ranker.rank("q", 9)}
@@ -131,7 +131,7 @@ async def test_named_symbols_come_first_even_when_nothing_matches():
 async def test_what_is_in_a_package_that_the_query_names_gains(query, raised):
     given = {"m": 0.5, "m.Tool": 0.4, "m.Input": 0.3, "x.Other": 0.45}
     library = [*LIBRARY, *(symbol(f"x.{n}", "class") for n in ("Other", *"abcdefg"))]
-    names = [str(d.metadata["qualname"]) for d in library]
+    names = [each.qualname for each in library]
     evidence = Evidence(members=0, types=0, functions=0, links=0, packages=1)
     ranker = SymbolRanker(Fixed(given, names), library, Linker(library, {}), evidence)
     found = {names[i]: score for i, score in await ranker.rank(query, 9)}

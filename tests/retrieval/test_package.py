@@ -1,13 +1,14 @@
 """A small package that a query names: one query per property, and what documents mention."""
 
-from langchain_core.documents import Document
+from dataclasses import replace
 
-from docgen.replies import structure
+from docgen import render
 from indexes.lexical import TfidfIndex
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.linking import Linker
 from retrieval.package import Terms
+from tests.support.symbols import symbol
 
 TERMS = (
     "amber hold",
@@ -28,25 +29,15 @@ def document(number):
     needed = TERMS[number + 1] if number % 3 < 2 else None
     inputs = f"## Parameters\nx (float): what is called {needed} of the same crystal, in GPa.\n"
     text = (
-        f"lab.m.f{number}\nkind: function\nsignature: f{number}(x)\n---\n## What it does\n"
-        f"The {TERMS[number]}, which stands for something.\n\n{inputs if needed else ''}"
+        f"## What it does\nThe {TERMS[number]}, which stands for something.\n\n"
+        f"{inputs if needed else ''}"
     )
-    return Document(
-        text,
-        metadata={
-            "qualname": f"lab.m.f{number}",
-            "kind": "function",
-            **structure(text),
-        },
-    )
+    return symbol(f"lab.m.f{number}", text=text)
 
 
 def noise(number):
-    name = f"other.crystal_{number}"
-    text = f"{name}\nkind: function\n---\n## What it does\nThe crystal is large, cubic crystal."
-    return Document(
-        text, metadata={"qualname": name, "kind": "function", **structure(text)}
-    )
+    text = "## What it does\nThe crystal is large, cubic crystal."
+    return symbol(f"other.crystal_{number}", text=text)
 
 
 LIBRARY = [
@@ -57,7 +48,7 @@ LIBRARY = [
 
 def rankers(library):
     linker = Linker(library, {})
-    scorer = TfidfIndex.build([one.page_content for one in library]).scores
+    scorer = TfidfIndex.build([render.document(each) for each in library]).scores
     return [
         SymbolRanker(scorer, library, linker, Evidence(), most) for most in (0, LARGEST)
     ]
@@ -70,7 +61,7 @@ async def found(query, k=6):
     ranking = await rankers(LIBRARY)[1].rank(query, k)
     scores = [score for _, score in ranking]
     assert scores == sorted(scores, reverse=True)
-    return [str(LIBRARY[position].metadata["qualname"]) for position, _ in ranking]
+    return [LIBRARY[position].qualname for position, _ in ranking]
 
 
 async def test_each_property_comes_first_then_what_its_documents_need():
@@ -86,12 +77,8 @@ async def test_each_property_comes_first_then_what_its_documents_need():
 
 
 async def test_a_query_that_names_no_small_package_is_ranked_as_ever():
-    larger = [noise(number) for number in range(LARGEST)]
-    for number, one in enumerate(larger):
-        one.metadata["qualname"] = f"lab.n{number}"
-    big = [noise(number) for number in range(LARGEST + 1)]
-    for number, one in enumerate(big):
-        one.metadata["qualname"] = f"big.n{number}"
+    larger = [replace(noise(n), qualname=f"lab.n{n}") for n in range(LARGEST)]
+    big = [replace(noise(n), qualname=f"big.n{n}") for n in range(LARGEST + 1)]
     for query, library in (
         (QUESTION.replace("package lab", "package"), LIBRARY),
         (QUESTION, [*LIBRARY, *larger]),
@@ -111,8 +98,8 @@ async def test_a_query_without_properties_follows_its_best_documents():
 
 def test_terms_in_a_circle_end():
     one, other = document(0), document(1)
-    other.page_content = other.page_content.replace("cobalt reach", "amber hold")
-    other.metadata |= structure(other.page_content)
+    text = render.prose(other).replace("cobalt reach", "amber hold")
+    other = symbol(other.qualname, text=text)
     terms = Terms([one, other])
     assert terms.mentioned(0) == (1,)
     assert terms.mentioned(1) == (0,)
@@ -120,7 +107,5 @@ def test_terms_in_a_circle_end():
 
 
 def test_words_that_many_share_are_no_term():
-    many = [document(0) for _ in range(5)]
-    for number, one in enumerate(many):
-        one.metadata["qualname"] = f"lab.m.g{number}"
+    many = [replace(document(0), qualname=f"lab.m.g{n}") for n in range(5)]
     assert Terms([*many, document(1)]).mentioned(5) == ()
