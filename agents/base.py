@@ -132,11 +132,7 @@ class Usage:
     def __str__(self) -> str:
         if self.unmetered:
             return "requests, tokens and cost unknown"
-        cached = (
-            f", {self.cached_calls} replies out of the cache"
-            if self.cached_calls
-            else ""
-        )
+        cached = f", {self.cached_calls} cached replies" if self.cached_calls else ""
         about = " (estimated)" if self.estimated else ""
         cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         return (

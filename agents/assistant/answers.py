@@ -67,12 +67,14 @@ class Source(BaseModel, strict=True, frozen=True):
 class Trace(BaseModel, strict=True, frozen=True):
     """What a run used; made inside the sandbox, so as untrusted as its result.
 
-    Symbols stand in the order of their first use; ``read`` are inputs that were opened; ``noted``
-    is whether the run could be followed at all.
+    Symbols stand in the order of their first use; ``read`` are inputs that were opened;
+    ``warnings`` are those of libraries, about values; ``noted`` is whether the run could be
+    followed at all.
     """
 
     symbols: list[Source] = []
     read: list[str] = []
+    warnings: list[Annotated[str, StringConstraints(max_length=300)]] = []
     noted: bool = True
 
     @property

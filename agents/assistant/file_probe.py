@@ -1,27 +1,42 @@
 """Says what is in input files; runs inside the sandbox, for a file is as untrusted as a result.
 
-Standard library, and the materials libraries of the environment where they are needed.
+Standard library, and the materials libraries of the environment where they are needed. What a
+parser warns of is part of the summary: a wrong value often begins there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import itertools
 import json
 import os
 import re
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from agents.assistant.readings import (
+    nearest_sites,
+    read_all,
+    read_vasprun_text,
+    unpacked,
+)
 
 LINES, COLUMNS, LISTED = 6, 30, 40  # of a text, of a table, of a folder
 WIDTH = 160  # characters of a line
 SITES = 400  # of a structure that is drawn
-NEAR, REACH = (
-    60,
-    6.0,
-)  # sites of a structure whose distances are listed, up to so many Å
 LOOKED_AT = 8  # files of a folder
 BYTES = 64 << 20  # of a file that is parsed
+WARNED, WARNING = 6, 300  # warnings of a parser, characters of one
+#: Warnings about code, not about values.
+ABOUT_CODE = (
+    DeprecationWarning,
+    FutureWarning,
+    ImportWarning,
+    PendingDeprecationWarning,
+    ResourceWarning,
+)
 _STRUCTURE = re.compile(
     r"(POSCAR|CONTCAR|\.cif$|\.vasp$|\.xsf$|\.cssr$|\.res$|\.poscar$|\.mcif$)",
     re.IGNORECASE,
@@ -29,11 +44,32 @@ _STRUCTURE = re.compile(
 
 
 def summarise(names: list[str]) -> dict[str, dict[str, Any]]:
-    """Kind, summary and, of a structure, cell and sites, by the name of the input."""
-    warnings.simplefilter("ignore")
-    return {
-        name: _folder(name) if os.path.isdir(name) else _file(name) for name in names
-    }
+    """Kind, summary and, of a structure, cell, sites and readings, by the name of the input."""
+    return {name: _input(name) for name in names}
+
+
+def _input(name: str) -> dict[str, Any]:
+    if os.path.isdir(name):
+        return _folder(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        about = _file(name)
+    messages = warnings_of(caught)
+    if messages:
+        listed = "".join(f"\n- {message}" for message in messages)
+        about["summary"] += f"\nIts parser warns:{listed}"
+        about.setdefault("facts", {})["warnings"] = messages
+    return about
+
+
+def warnings_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """Warnings about values, each once, on one line."""
+    messages = [
+        " ".join(str(warning.message).split())[:WARNING]
+        for warning in caught
+        if not issubclass(warning.category, ABOUT_CODE)
+    ]
+    return list(dict.fromkeys(messages))[:WARNED]
 
 
 def _folder(name: str) -> dict[str, Any]:
@@ -52,21 +88,22 @@ def _file(name: str) -> dict[str, Any]:
     base = os.path.basename(name)
     if os.path.getsize(name) > BYTES:
         return {"kind": "file", "summary": "too large to be looked at"}
-    for test, read in (
-        (_STRUCTURE.search(base), _structure),
-        (re.search(r"vasprun.*\.xml$", base, re.IGNORECASE), _vasprun),
+    plain = base.lower().removesuffix(".gz")
+    readers: tuple[tuple[Any, Callable[[str], dict[str, Any]]], ...] = (
+        (_STRUCTURE.search(plain), _structure),
+        (re.search(r"vasprun.*\.xml$", plain), _vasprun),
         (base.lower().endswith((".csv", ".tsv")), _table),
         (base.lower().endswith(".json"), _json),
-    ):
-        if test:
-            try:
-                return read(name)
-            except Exception as error:  # noqa: BLE001 -- a damaged file raises whatever it may
-                said = f"{type(error).__name__}: {error}"[:WIDTH]
-                return {
-                    **_text(name),
-                    "note": f"looks like {read.__name__[1:]}, but: {said}",
-                }
+    )
+    for matches, read in readers:
+        if not matches:
+            continue
+        try:
+            return read(name)
+        except Exception as error:  # noqa: BLE001 -- a damaged file raises whatever it may
+            reason = f"{type(error).__name__}: {error}"[:WIDTH]
+            note = f"looks like {read.__name__[1:]}, but: {reason}"
+            return {**_text(name), "note": note}
     return _text(name)
 
 
@@ -83,32 +120,17 @@ def _structure(name: str) -> dict[str, Any]:
         f"a={a:.4f} b={b:.4f} c={c:.4f} Å, angles {angles}°",
         "ordered" if structure.is_ordered else "disordered",
     ]
-    facts = {
-        "density": float(structure.density),
-        "volume": structure.volume,
-        "sites": len(structure),
-        "formula": structure.composition.reduced_formula,
-        "a": a,
-        "b": b,
-        "c": c,
-    }
+    facts: dict[str, Any] = {"readings": read_all(name), "nearest": nearest_sites(name)}
     if structure.is_ordered and len(structure) <= SITES:
-        analyzer = SpacegroupAnalyzer(structure)
-        symbol, number = (
-            analyzer.get_space_group_symbol(),
-            analyzer.get_space_group_number(),
-        )
-        said.insert(2, f"space group {symbol} ({number}, symprec 0.01)")
-        facts |= {"symbol": symbol, "number": number}
+        with contextlib.suppress(Exception):  # sites that overlap have no symmetry
+            analyzer = SpacegroupAnalyzer(structure)
+            symbol = analyzer.get_space_group_symbol()
+            number = analyzer.get_space_group_number()
+            said.insert(2, f"space group {symbol} ({number}, symprec 0.01)")
         facts["species"] = [site.specie.symbol for site in structure]
         facts["names"] = {
             str(e): e.long_name for e in structure.composition.element_composition
         }
-    if (
-        len(structure) <= NEAR
-    ):  # and, as the last one, what no distance within the cell reaches
-        near = {round(float(d), 3) for d in structure.get_neighbor_list(REACH)[3]}
-        facts["distances"] = [*sorted(near), a + b + c]
     found: dict[str, Any] = {
         "kind": "structure",
         "summary": ", ".join(said),
@@ -131,14 +153,15 @@ def _vasprun(name: str) -> dict[str, Any]:
         parse_potcar_file=False,
         exception_on_bad_xml=False,
     )
-    energy, sites = float(run.final_energy), len(run.final_structure)
+    energy = float(run.final_energy)
     formula, steps = run.final_structure.composition.formula, len(run.ionic_steps)
     said = (
         f"VASP run of {formula}, {steps} ionic steps, "
         f"final energy {energy:.6f} eV, converged: {run.converged}"
     )
-    facts = {"energy": energy, "energy_per_atom": energy / sites}
-    return {"kind": "vasprun", "summary": said, "facts": facts}
+    with unpacked(name) as plain:
+        readings = {"its own text": read_vasprun_text(plain)}
+    return {"kind": "vasprun", "summary": said, "facts": {"readings": readings}}
 
 
 def _table(name: str) -> dict[str, Any]:

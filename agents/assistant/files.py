@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.assistant.answers import Figure, InputFile
 from agents.assistant.file_probe import SITES
+from agents.assistant.second_opinion import about_file
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 from sandbox.base import Mount, Outcome, Sandbox
@@ -124,11 +125,15 @@ def mentioned(question: str, known: Mapping[str, Path] = {}) -> tuple[str, list[
 
 @dataclass(frozen=True)
 class Looked:
-    """Inputs with what is in them; of the structures among them pictures, and facts by name."""
+    """Inputs with what is in them; of the structures among them pictures, and facts by name.
+
+    ``new`` are the names of those that this question brought or mentions.
+    """
 
     files: tuple[InputFile, ...] = ()
     figures: tuple[Figure, ...] = ()
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    new: frozenset[str] = frozenset()
 
     @property
     def lines(self) -> list[str]:
@@ -164,9 +169,11 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
         each = found.get(name)
         each = each if isinstance(each, dict) else {}
         kind = each.get("kind")
+        known = each["facts"] if isinstance(each.get("facts"), dict) else {}
         said = [
             each.get("summary", f"could not be looked at ({done.outcome})"),
             each.get("note"),
+            *about_file(name, known),
         ]
         summary = "\n".join(printable(part) for part in said if isinstance(part, str))[
             :SUMMARY
@@ -183,11 +190,11 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
                 summary,
             )
         )
-        if isinstance(each.get("facts"), dict):
-            facts[name] = each["facts"]
+        if known:
+            facts[name] = known
         if (figure := drawn(name, each)) is not None:
             figures.append(figure)
-    return Looked(tuple(files), tuple(figures), facts)
+    return Looked(tuple(files), tuple(figures), facts, frozenset(inputs))
 
 
 def drawn(title: str, structure: Mapping[str, Any]) -> Figure | None:

@@ -7,19 +7,28 @@ value follows from them is not guessed at.
 from __future__ import annotations
 
 import ast
-import functools
 import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from agents.assistant.answers import Trace, Value
+from agents.assistant.syntax import (
+    called_name,
+    hard_coded,
+    passed_literals,
+    text_of,
+)
 from matsmith.core.configuration import data_of
 
 LISTED = 12  # literals in a note
+MANY_DIGITS = 3  # of a number or text that coincides with a literal by no accident
+LARGE = 100  # whole numbers below may be counts that coincide with an argument
 TEXT = 40  # characters of a text that can be a datum
+CELSIUS = 273.15  # K at 0 degrees Celsius
 FILE = 1 << 20  # bytes of an input that are searched for the literals of the code
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d{1,3})?|\.\d+(?:[eE][-+]?\d{1,3})?")
 _PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
@@ -27,40 +36,41 @@ _PERCENT = re.compile(r"(\d+\.?\d*)\s*%")
 _WORD = re.compile(r"^(?!out/|[^\s]*\*).*[^\W_]", re.DOTALL)
 #: Tables of what is looked for; see the file itself.
 RULES: Mapping[str, Any] = data_of(__file__, "rules")
-_UNITS = {
-    ending: unit for unit, endings in RULES["units"].items() for ending in endings
-}
 
 
 class Supplied:
     """Everything that the user handed over: what was ``said`` in the conversation, the inputs."""
 
     def __init__(self, said: str, inputs: Mapping[str, Path]) -> None:
-        parts = [
-            said,
-            *inputs,
-            *(_start(path) for path in inputs.values() if path.is_file()),
-        ]
-        text = "\n".join(parts)
-        self._numbers = {float(found) for found in _NUMBER.findall(text)}
-        self._numbers |= {
-            value for word, value in RULES["words"].items() if word in said.lower()
-        }
-        self._numbers |= {float(found) / 100 for found in _PERCENT.findall(said)}
-        self.said = {float(found) for found in _NUMBER.findall(said)}
+        starts = [_start(path) for path in inputs.values() if path.is_file()]
+        text = "\n".join([said, *inputs, *starts])
+        words = set(re.findall(r"[a-z]+", said.lower()))
+        self.said = {float(number) for number in _NUMBER.findall(said)}
+        self.said |= {RULES["words"][word] for word in words & RULES["words"].keys()}
+        self.said |= {temperature + CELSIUS for temperature in self.said}
+        self._numbers = {float(number) for number in _NUMBER.findall(text)}
+        self._numbers |= self.said
+        self._numbers |= {float(number) / 100 for number in _PERCENT.findall(said)}
         self._squeezed = _squeeze(text)
+        elements, spellings = RULES["elements"], RULES["spellings"]
+        self._symbols = {symbol for symbol, name in elements.items() if name in words}
+        self._symbols |= {spellings[word] for word in words & spellings.keys()}
 
     def holds(self, value: object) -> bool:
         """Whether a text (but for case and punctuation) or a number stands in it.
 
-        Constants of nature, which nobody assumes, stand in everything.
+        An element's symbol stands where its name does. Constants of nature, which nobody
+        assumes, stand in everything.
         """
         if isinstance(value, str):
-            return _squeeze(value) in self._squeezed
+            return _squeeze(value) in self._squeezed or value in self._symbols
         if not isinstance(value, int | float):
             return False
-        known = (math.isclose(value, each, rel_tol=1e-4) for each in RULES["constants"])
-        return float(abs(value)) in self._numbers or any(known)
+        if float(abs(value)) in self._numbers:
+            return True
+        return any(
+            math.isclose(value, each, rel_tol=1e-4) for each in RULES["constants"]
+        )
 
 
 def _start(path: Path) -> str:
@@ -70,14 +80,6 @@ def _start(path: Path) -> str:
 
 def _squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
-
-
-def parsed(code: str) -> ast.Module:
-    """The code, empty where it cannot be read: for a newer Python, or nested too deep."""
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def literals(tree: ast.Module, names: Collection[str]) -> list[tuple[object, int]]:
@@ -106,13 +108,13 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
         node, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom
     ):
         return
-    if isinstance(node, ast.Call) and _called(node) in RULES["counting"]:
+    if isinstance(node, ast.Call) and called_name(node) in RULES["counting"]:
         yield node.func
         return
     if isinstance(node, ast.keyword) and node.arg in RULES["looks"]:
         return
     if isinstance(node, ast.Assign) and any(
-        "unit" in _text(one) for one in node.targets
+        "unit" in text_of(one) for one in node.targets
     ):
         return
     if isinstance(node, ast.Dict):
@@ -134,18 +136,6 @@ def _data(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
         elif not (isinstance(child, ast.Constant) and child.value in (0, 1)):
             yield child
-
-
-def _text(node: ast.AST) -> str:
-    """The code of a node, empty where it is nested too deep."""
-    try:
-        return ast.unparse(node)
-    except RecursionError:
-        return ""
-
-
-def _called(node: ast.Call) -> str:
-    return _text(node.func).rpartition(".")[2]
 
 
 def _is_small(node: ast.AST, most: int) -> bool:
@@ -183,26 +173,57 @@ def assumed(found: Sequence[tuple[object, int]], given: Supplied) -> list[str]:
     return list(dict.fromkeys(own))
 
 
-def repeated(
-    value: object, found: Sequence[tuple[object, int]], given: Supplied
-) -> int | None:
-    """The line of a literal that a value merely repeats; ``None`` for a value that was computed."""
+@dataclass(frozen=True)
+class Literals:
+    """Literals of the code, with their lines.
+
+    ``data`` are those that can be data, ``returned`` by the key under which one is returned
+    whatever happens, ``passed`` those that go into calls.
+    """
+
+    data: Sequence[tuple[object, int]]
+    returned: Mapping[str, int]
+    passed: Mapping[str | int, int]
+
+    @classmethod
+    def of(cls, tree: ast.Module, names: Collection[str]) -> Literals:
+        """Those of a program whose values have these ``names``."""
+        return cls(literals(tree, names), hard_coded(tree), passed_literals(tree))
+
+
+def repeated(name: str, value: object, found: Literals, given: Supplied) -> int | None:
+    """The line of a literal that a value merely repeats; ``None`` for a value that was computed.
+
+    That is one which the code returns whatever happens (`Literals.returned`);
+    a text or a larger whole number that went into a call and came out again; or a number of three
+    digits or more that stands in the code and is returned to the last digit.
+    """
     if not _is_datum(value) or value in (0, 1):
         return None
     if given.holds(value) if isinstance(value, str) else abs(value) in given.said:  # type: ignore[arg-type]
         return None
-    return next((line for literal, line in found if _same(literal, value)), None)
+    if name in found.returned:
+        return found.returned[name]
+    is_long = len(value) >= MANY_DIGITS if isinstance(value, str) else value >= LARGE  # type: ignore[operator]
+    if type(value) in {str, int} and is_long:
+        return found.passed.get(value)  # type: ignore[call-overload, no-any-return]
+    if not isinstance(value, float) or _digits(value) < MANY_DIGITS:
+        return None
+    return next((line for literal, line in found.data if _same(literal, value)), None)
 
 
-def _same(literal: object, value: object) -> bool:
-    """Whether a value is the literal, or the literal rounded to three digits or more."""
-    if isinstance(literal, float) and isinstance(value, float):
-        _, _, after = repr(value).partition(".")
-        rounded = len(repr(value).strip("-0.").replace(".", "")) > 2 and round(
-            literal, len(after)
-        )
-        return math.isclose(literal, value) or rounded == value
-    return type(literal) is type(value) and literal == value
+def _digits(value: float) -> int:
+    """Significant digits of a number as Python writes it."""
+    mantissa = repr(abs(value)).partition("e")[0]
+    return len(mantissa.replace(".", "").strip("0"))
+
+
+def _same(literal: object, value: float) -> bool:
+    """Whether a value is the literal, or the literal rounded."""
+    if not isinstance(literal, float):
+        return False
+    _, _, decimals = repr(value).partition(".")
+    return math.isclose(literal, value) or round(literal, len(decimals)) == value
 
 
 def notes(
@@ -211,151 +232,51 @@ def notes(
     own: Sequence[str],
     inputs: Mapping[str, Path],
 ) -> Iterator[str]:
-    """What a reader must know, most important first."""
+    """What a reader must know, most important first; ``inputs`` are those of this question."""
     if not trace.noted:
-        yield "which functions the code called could not be noted"
+        yield "the calls of the code could not be recorded"
     elif not trace.library and (own or any(v.repeats for v in values)):
         yield (
-            "the code calls no library function: its values are what the model wrote, or "
-            "arithmetic on it and on the input"
+            "the code calls no library function: its values are the model's own, or "
+            "arithmetic on them and on the input"
         )
     for value in values:
         if value.repeats is not None:
-            yield f"{value.name} stands in the code, line {value.repeats}: it was not computed"
+            yield f"{value.name} is hard-coded (line {value.repeats}), not computed"
     if own:
         more = f" and {len(own) - LISTED} more" if len(own) > LISTED else ""
-        yield (
-            "in the code, but neither in the question nor in a file: "
-            f"{', '.join(own[:LISTED])}{more}"
-        )
+        yield f"assumed by the model: {', '.join(own[:LISTED])}{more}"
     if empty := [v.name for v in values if v.value is None]:
-        yield f"nothing was worked out for: {', '.join(empty)}"
+        yield f"no value for {', '.join(empty)}"
     if trace.noted and (unread := _unread(inputs, trace.read)):
-        yield f"not read by the code: {', '.join(unread)}"
+        yield f"the code never opened {', '.join(unread)}"
 
 
 def _unread(inputs: Mapping[str, Path], read: Collection[str]) -> list[str]:
     """Inputs that were not opened; of a folder those of the kind of what was opened in it."""
-    found = []
+    unread: list[str] = []
     for name, path in inputs.items():
-        inside = {each for each in read if f"{each}/".startswith(f"{name}/")}
-        kinds = {Path(each).suffix or Path(each).name for each in inside - {name}}
-        files = (
-            f"{name}/{p.relative_to(path).as_posix()}"
-            for p in path.rglob("*")
-            if p.is_file()
-        )
-        found += [
-            f
-            for f in files
-            if (Path(f).suffix or Path(f).name) in kinds and f not in read
-        ]
-        found += [] if inside else [name]
-    return sorted(found)
+        opened = {each for each in read if f"{each}/".startswith(f"{name}/")}
+        if not opened:
+            unread.append(name)
+            continue
+        kinds = {_kind(each) for each in opened - {name}}
+        for file in path.rglob("*") if path.is_dir() else ():
+            inside = f"{name}/{file.relative_to(path).as_posix()}"
+            if file.is_file() and _kind(inside) in kinds and inside not in read:
+                unread.append(inside)
+    return sorted(unread)
 
 
-def split_unit(name: str) -> tuple[str, str | None]:
-    """A name in words without the unit at its end, and that unit; ``None`` where it has none."""
-    words = re.findall(r"[A-Za-z0-9]+", name)
-    for start in range(max(1, len(words) - 4), len(words)):
-        ending = "_".join(words[start:])
-        unit = (
-            RULES["letters"].get(ending)
-            if len(ending) == 1
-            else _UNITS.get(ending.lower())
-        )
-        if unit is not None:
-            return " ".join(words[:start]), unit
-    return name.replace("_", " ").strip(), None
+def _kind(name: str) -> str:
+    return Path(name).suffix or Path(name).name
 
 
 Facts = Mapping[str, Mapping[str, Any]]
-
+_QUANTITY = RULES["quantity"]
 _CHANGES, _BY_SITE, _EACH_SITE = (
     re.compile("|".join(RULES[name])) for name in ("changes", "by_site", "each_site")
 )
-_UNIT = re.compile(
-    r"(?:1|[A-Za-zÅ°µμ]+)(?:\^-?\d)?(?:[ */](?:[A-Za-zÅ°µμ]+)(?:\^-?\d)?)*"
-)
-_RAISED = str.maketrans("⁻¹²³", "-123")
-_PER = re.compile(r"\s*/\s*(?:atom|f\.u\.|formula unit)s?")
-
-
-def disagreements(values: Sequence[Value], trace: Trace, facts: Facts) -> Iterator[str]:
-    """Values that an independent computation on a given file contradicts.
-
-    ``facts`` are those of `agents.assistant.file_probe`; what two inputs have is not compared.
-    """
-    if not trace.noted:
-        return
-    changed = any(map(_CHANGES.search, trace.library))
-    for value in values:
-        name, unit = split_unit(value.name)
-        unit = value.unit or unit or ""
-        word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-        if _PER.search(unit) and not word.endswith("per_atom"):
-            word += "_per_atom"
-        for pattern, (fact, known_in, share) in RULES["recomputed"].items():
-            having = [file for file, known in facts.items() if fact in known]
-            if len(having) != 1 or not re.fullmatch(pattern, word):
-                continue
-            if (
-                changed and having[0] in trace.read
-            ):  # the value is of what was made from it
-                continue
-            expected = facts[having[0]][fact]
-            if not _agrees(_in(value.value, unit, known_in), expected, share):
-                at = f"computed independently from {having[0]}"
-                shown = f"{expected:.5g}" if isinstance(expected, float) else expected
-                known = f"it is {shown} {known_in}".rstrip()
-                known = (
-                    "no two sites are so far apart" if fact == "distances" else known
-                )
-                yield f"{value.name} is {value.text}, but {at}: {known}"
-
-
-def _in(value: Any, unit: str, wanted: str) -> Any:
-    """A value in another unit; ``None`` where that is not possible."""
-    if not (unit and wanted and isinstance(value, int | float)):
-        return value
-    plain = _PER.sub("", unit).translate(_RAISED)
-    raised = re.sub(r"(?<=[A-Za-zÅ])\^?\*{0,2}(-?\d)", r"^\1", plain)
-    if len(raised) > 40 or not _UNIT.fullmatch(raised):  # a model wrote it
-        return None
-    try:
-        return value * float(_units()(raised).to(wanted).magnitude)
-    except Exception:  # noqa: BLE001 -- pint raises many kinds: what is no unit says nothing
-        return None
-
-
-@functools.cache
-def _units() -> Any:
-    import pint  # noqa: PLC0415 -- slow to import
-
-    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
-
-
-def _agrees(value: Any, expected: Any, share: float) -> bool:
-    if isinstance(value, bool):
-        return True
-    if isinstance(expected, list) and isinstance(
-        value, int | float
-    ):  # distances, and the diagonal
-        near = [each for each in expected if isinstance(each, int | float)]
-        if len(near) > 1 and near[-2] < value < near[-1]:
-            return True
-        return any(math.isclose(value, each, rel_tol=share) for each in near[:-1])
-    if isinstance(expected, int | float) and isinstance(value, int | float):
-        return math.isclose(value, expected, rel_tol=share)
-    if isinstance(expected, str) and isinstance(value, str):
-        one, other = (
-            re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", t) for t in (value, expected)
-        )
-        return one == other or sorted(one) == sorted(other)
-    return True  # not the same kind of thing: nothing is known
-
-
-_QUANTITY = RULES["quantity"]
 _STRUCTURE = re.compile(r"\b(I?Structure|Molecule)\b|get_\w*structure|final_structure")
 
 
@@ -395,16 +316,16 @@ def _sites(tree: ast.AST) -> Iterator[tuple[int, list[int]]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Name) and _STRUCTURE.search(_text(node.value))
+        if isinstance(target, ast.Name) and _STRUCTURE.search(text_of(node.value))
     }
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Call | ast.Subscript)]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if isinstance(node, ast.Subscript):
-            base = _text(node.value)
+            base = text_of(node.value)
             if base in named or _EACH_SITE.fullmatch(base.rpartition(".")[2]):
                 yield node.lineno, _whole(node.slice)
             continue
-        name = _called(node)
+        name = called_name(node)
         if _BY_SITE.fullmatch(name):
             yield node.lineno, [n for each in node.args[:4] for n in _whole(each)]
         if _CHANGES.search(name):

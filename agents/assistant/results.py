@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agents.answer import spoken_beside
-from agents.assistant import provenance
+from agents.assistant import provenance, second_opinion, unit_check
 from agents.assistant.answers import (
     Answer,
     AnswerKind,
@@ -26,6 +26,8 @@ from agents.assistant.answers import (
     ending,
 )
 from agents.assistant.files import Looked, drawn
+from agents.assistant.second_opinion import Facts
+from agents.assistant.syntax import parsed
 from agents.base import INFRASTRUCTURE, Step, Trajectory
 from agents.models import FAULTS
 from docgen.reading import spoken
@@ -43,6 +45,7 @@ from sandbox.inside.values import plain as unwrapped
 
 SHOWN = 4000  # characters of a value
 ERROR = 2000  # of a traceback
+WARNINGS, WARNING = 6, 300  # warnings that are shown, characters of one
 #: Keys of a returned dict that are about the values.
 NEEDS, UNITS = "needs_input", "units"
 PICTURES = {
@@ -131,20 +134,27 @@ def completed(
     needs = items.pop(NEEDS) if isinstance(items.get(NEEDS), str) else ""
     inputs = {file.name: Path(file.path) for file in looked.files}
     given = provenance.Supplied(said, inputs)
-    tree = provenance.parsed(str(answer.code))
-    found = provenance.literals(tree, items.keys())
-    own = provenance.assumed(found, given)
+    tree = parsed(str(answer.code))
+    literals = provenance.Literals.of(tree, items.keys())
+    own = provenance.assumed(literals.data, given)
     values = tuple(
         Value(
             name,
             shown := plain(value),
             _text(value),
             unit_of(name, value, units),
-            provenance.repeated(shown, found, given),
+            provenance.repeated(name, shown, literals, given),
         )
         for name, value in items.items()
     )
     works = any(value.value is not None for value in values)
+    new_inputs = {name: path for name, path in inputs.items() if name in looked.new}
+    about_files = [
+        line
+        for name, facts in looked.facts.items()
+        if name in trace.read
+        for line in second_opinion.about_file(name, facts)
+    ]
     files = tuple(map(_output, execution.files))
     structures = [
         drawn(name, cell) for name, v in items.items() if (cell := _structure(v))
@@ -159,16 +169,65 @@ def completed(
         values=values,
         read=tuple(sorted(trace.read)),
         notes=(
-            *provenance.disagreements(values, trace, looked.facts),
+            *warning_notes(execution, trace, looked.facts),
+            *about_files,
+            *second_opinion.contradictions(
+                values, trace, looked.facts, tree, answer.question
+            ),
+            *second_opinion.broken_laws(values, looked.facts, tree, trace),
+            *unit_check.unconverted(values, trace, tree),
+            *unit_check.degrees_as_radians(tree),
             *provenance.other_sites(answer.question, tree, looked.facts),
             *provenance.unheeded(answer.question, tree, trace),
-            *provenance.notes(values, trace, own, inputs),
+            *provenance.notes(values, trace, own, new_inputs),
             *(f"not handed over: {line}" for line in execution.left),
         ),
         sources=trace.sources,
         files=files,
         figures=_once([*looked.figures, *filter(None, structures), *pictures]),
     )
+
+
+_STANDARD_WARNING = re.compile(r"^\S+:\d+: (\w*Warning): (.*)$")
+_ABOUT_CODE = ("Deprecat", "Future", "Import", "Resource", "PendingDeprecat")
+_PROGRESS = re.compile(r"\r|\d+%\||it/s")
+
+
+def warning_notes(execution: Execution, trace: Trace, facts: Facts) -> Iterator[str]:
+    """What libraries warned of while the answer ran, each once, in their own words.
+
+    Where the run could not be followed they are read from stderr, as Python writes them there.
+    What a parser says of a file that another reader reads in the same way is left out.
+    """
+    messages = [*trace.warnings, *_stderr_messages(execution.stderr, trace)]
+    settled = {
+        message
+        for known in facts.values()
+        if second_opinion.is_confirmed(known)
+        for message in known.get("warnings", ())
+    }
+    unique = dict.fromkeys(valid(" ".join(m.split()))[:WARNING] for m in messages)
+    remaining = [message for message in unique if message not in settled]
+    yield from (f"warning of the run: {message}" for message in remaining[:WARNINGS])
+    if len(remaining) > WARNINGS:
+        yield f"and {len(remaining) - WARNINGS} more warnings"
+
+
+def _stderr_messages(stderr: str, trace: Trace) -> Iterator[str]:
+    """Lines of stderr that say something; of Python's own warnings only unrecorded ones."""
+    inside_warning = (
+        False  # it ends with the line of code that warned, which is indented
+    )
+    for line in stderr.splitlines():
+        standard = _STANDARD_WARNING.match(line)
+        if standard is not None:
+            inside_warning = True
+            if not trace.noted and not standard[1].startswith(_ABOUT_CODE):
+                yield standard[2]
+        elif inside_warning:
+            inside_warning = not line.startswith("  ")
+        elif line.strip() and not _PROGRESS.search(line):
+            yield line.strip()
 
 
 def _once(figures: Sequence[Figure]) -> tuple[Figure, ...]:
@@ -221,7 +280,7 @@ def unit_of(name: str, value: Any, given: Mapping[str, Any]) -> str | None:
     while isinstance(numbers, list | tuple) and numbers:
         numbers = numbers[0]
     numeric = isinstance(numbers, int | float) and not isinstance(numbers, bool)
-    return provenance.split_unit(name)[1] if numeric else None
+    return second_opinion.split_unit(name)[1] if numeric else None
 
 
 def plain(value: Any, depth: int = 20) -> Any:

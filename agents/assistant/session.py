@@ -233,7 +233,13 @@ class Session:
             file.name for file in looked.files if file.sha256 in seen
         }  # by an earlier turn
         looked = replace(
-            looked, figures=tuple(f for f in looked.figures if f.title not in drawn)
+            looked,
+            figures=tuple(f for f in looked.figures if f.title not in drawn),
+            new=frozenset(
+                file.name
+                for file in looked.files
+                if file.sha256 not in seen or file.name in text
+            ),
         )
         earlier = self.turns[-TURNS:]
         turns = [_as_turn(turn) for turn in earlier]

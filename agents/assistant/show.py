@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agents.assistant.answers import Answer, Value
-from agents.assistant.provenance import split_unit
+from agents.assistant.second_opinion import split_unit
 from agents.base import Usage
 from matsmith.core.terminal import coloured, pieces, printable
 
@@ -34,9 +34,9 @@ _HEADS = {
     "needs_input": "Needs input",
     "explained": "In words",
     "no_code": "No answer",
-    "failed": "The code does not work",
+    "failed": "The code failed",
     "stopped": "Stopped",
-    "broken": "Not the model's doing",
+    "broken": "Infrastructure error",
 }
 
 Kind = Literal[
@@ -189,21 +189,22 @@ def _records(value: Any) -> list[list[str]] | None:
 
 
 def behind(answer: Answer) -> str:
-    """What ran and what was read, in one line; units are the model's word."""
+    """What ran and what was read, in one line; units are as the model states them."""
     names = [".".join(source.name.rsplit(".", 2)[-2:]) for source in answer.sources]
     more = f" and {len(names) - CALLS} more" if len(names) > CALLS else ""
     parts = [f"computed with {', '.join(names[:CALLS])}{more}"] if names else []
     if answer.read:
         parts.append(f"read {', '.join(answer.read)}")
     if any(value.unit for value in answer.values):
-        parts.append("units: the model's word")
+        parts.append("units as stated by the model (unverified)")
     return "; ".join(parts)
 
 
 def spent(usage: Usage) -> str:
     """Calls, tokens and cost in words."""
     cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    cached = f" and {usage.cached_calls} out of the cache (/retry asks past it)"
+    replies = "reply" if usage.cached_calls == 1 else "replies"
+    cached = f", {usage.cached_calls} cached {replies} (/retry bypasses the cache)"
     about = " (estimated)" if usage.estimated else ""
     calls = f"{usage.calls} call{'s' * (usage.calls != 1)}{cached if usage.cached_calls else ''}"
     return f"{calls}, {usage.tokens} tokens{about}, {cost}"

@@ -9,15 +9,26 @@ import ast
 import builtins
 import contextlib
 import linecache
+import logging
 import os
 import sys
 import types
+import warnings
 from typing import Any
 
 from indexes.introspection.places import distribution
 
 LOOKS = 40  # at one place of the code: a loop is not slowed down for ever
 MOST = 4000  # names
+WARNED, WARNING = 20, 300  # warnings that are kept, characters of one
+#: Warnings about code, not about values.
+ABOUT_CODE = (
+    DeprecationWarning,
+    FutureWarning,
+    ImportWarning,
+    PendingDeprecationWarning,
+    ResourceWarning,
+)
 CALLED, OF = "__called__", "__of__"  # among the builtins, while the code runs
 #: Fields of nodes that are not evaluated as they stand: annotations, and the patterns of a match.
 UNTOUCHED = ("annotation", "returns", "pattern")
@@ -37,6 +48,7 @@ def run_traced(code: str, entry: str, inputs: list[str]) -> dict[str, Any]:
     tree = ast.fix_missing_locations(Instrument(tree).visit(tree))
     vars(builtins).update({CALLED: trace.called, OF: trace.of})
     sys.addaudithook(trace.audit)
+    trace.listen()
     exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 -- what a sandbox is for
     function = module.__dict__.get(entry)
     if not callable(function):
@@ -92,6 +104,49 @@ class Trace:
             str, str
         ] = {}  # in which what is used is defined, by its label
         self.read: set[str] = set()
+        self.warnings: dict[str, None] = {}  # in the order in which they came
+
+    def listen(self) -> None:
+        """Note what libraries warn of, also where the code silences it; nothing else changes."""
+        warn, show, last_resort = (
+            warnings.warn,
+            warnings.showwarning,
+            logging.lastResort,
+        )
+        warned = self.warned
+
+        def noting_warn(
+            message: Any,
+            category: Any = None,
+            stacklevel: int = 1,
+            *rest: Any,
+            **named: Any,
+        ) -> None:
+            kind = type(message) if isinstance(message, Warning) else category
+            warned(message, kind or UserWarning)
+            warn(message, category, stacklevel + 1, *rest, **named)
+
+        def noting_show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
+            warned(message, category)
+            show(message, category, *rest, **named)
+
+        class NotingHandler(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                warned(record.getMessage(), UserWarning)
+                if last_resort is not None:
+                    last_resort.handle(record)
+
+        warnings.warn = noting_warn
+        warnings.showwarning = noting_show
+        logging.lastResort = NotingHandler(logging.WARNING)
+
+    def warned(self, message: Any, category: Any) -> None:
+        """Note a warning about values."""
+        with contextlib.suppress(
+            Exception
+        ):  # a message may raise anything when it is read
+            if not issubclass(category, ABOUT_CODE) and len(self.warnings) < WARNED:
+                self.warnings.setdefault(" ".join(str(message).split())[:WARNING])
 
     def called(self, where: str, function: Any) -> Any:
         """Note a call."""
@@ -119,7 +174,11 @@ class Trace:
             {"name": label, "distribution": name, "version": version}
             for label, (name, version, _) in found.items()
         ]
-        return {"symbols": symbols, "read": sorted(self.read)}
+        return {
+            "symbols": symbols,
+            "read": sorted(self.read),
+            "warnings": list(self.warnings),
+        }
 
     def _look(self, where: str, name: Any, *given: Any) -> None:
         """Keep the label of what is used, and its module."""

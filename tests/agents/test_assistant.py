@@ -57,7 +57,7 @@ def test_a_question_is_answered_with_code_that_was_executed(
     assert first == "Symmetry operations: 16; space group: P4_2/mnm."
     assert "pymatgen 20" in shown  # the version that it ran on
     assert "SpacegroupAnalyzer.get_symmetry_operations" in shown
-    assert "neither in the question nor in a file: " in shown
+    assert "assumed by the model: " in shown
     assert "4.594 (line " in shown
     assert (
         "pymatgen.symmetry.analyzer.SpacegroupAnalyzer.get_space_group_symbol  pymatgen-core"

@@ -45,7 +45,7 @@ def test_a_language_model_as_recorded(
         "Vasprun.final_energy",
         "read vasprun.xml",
         "structure of 15 sites: Na7 Cl8",
-        "in the code, but neither in the question nor in a file: ",
+        "assumed by the model: ",
     ):
         assert said in shown
 

@@ -85,7 +85,7 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
     assert "<script" not in answer.figures[0].data.decode()
     turns = answer.figures[0].structure
     assert (turns["species"], turns["fractions"][1]) == (["Cs", "Cl"], [0.5, 0.5, 0.5])
-    assert "nothing was worked out for: nothing" in answer.notes
+    assert "no value for nothing" in answer.notes
     assert sentence(answer.values) == "Volume: 42.875 Å³; and 2 more."
     assert store.load(session.folder) == [answer]
     assert (tmp_path / "session/1/line.png").read_bytes() == answer.files[0].data

@@ -14,9 +14,10 @@ import yaml
 
 from agents.assistant import files
 from agents.assistant.answers import Answer, Trace
-from agents.assistant.provenance import literals, other_sites, parsed, unheeded
+from agents.assistant.provenance import literals, other_sites, unheeded
 from agents.assistant.results import answer_of, completed, run_final, unit_of
 from agents.assistant.show import behind
+from agents.assistant.syntax import parsed
 from agents.base import Trajectory, Usage
 from sandbox.base import Mount, Outcome, Sandbox
 from tests.agents.assistant.acceptance import FILES
@@ -75,13 +76,16 @@ async def test_invented_energies_are_assumed_and_a_literal_is_no_computation(
         """
     found = await ask(live_sandbox, body, "How stable is Li2O, if x = 4.75?")
     assert any(source.name.endswith("get_e_above_hull") for source in found.sources)
-    assert "nor in a file: 14.3 (line 5), 9.8 (line 5), 1.9 (line 5)" in found.notes[-1]
+    assert (
+        "assumed by the model: 14.3 (line 5), 9.8 (line 5), 1.9 (line 5)"
+        in found.notes[-1]
+    )
     assert {value.name: value.repeats for value in found.values} == {
         "above_hull": None,
         "count": 8,
         "given": None,
     }
-    assert "count stands in the code, line 8: it was not computed" in found.notes
+    assert "count is hard-coded (line 8), not computed" in found.notes
 
 
 async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, inputs):
@@ -98,7 +102,7 @@ async def test_a_value_from_a_file_raises_no_alarm(live_sandbox: Sandbox, inputs
     assert density.distribution == "pymatgen-core"
     shown = behind(found)
     assert "Structure.density" in shown
-    assert "units: the model's word" in shown
+    assert "units as stated by the model (unverified)" in shown
 
 
 @pytest.mark.parametrize("row", CODES["told"])
