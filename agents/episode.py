@@ -32,6 +32,7 @@ from agents.models import (
 )
 from agents.models.calls import plain_message
 from matsmith.core.errors import ActionableError
+from matsmith.core.secrets import redact, redacted
 from retrieval.base import MAP, Hit, QuestionRetriever, RetrievalError, Retriever
 from retrieval.prompting import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
@@ -289,7 +290,7 @@ class Episode:
 
     def record(self, kind: Any, **detail: Any) -> None:
         """Record a `Step`."""
-        step = Step(kind, detail)
+        step = Step(kind, redacted(detail))
         self.steps.append(step)
         if self.context.on_step is not None:
             self.context.on_step(self.question, step)
@@ -297,9 +298,8 @@ class Episode:
     def begin(self, kind: str, about: str) -> None:
         """Say what begins now."""
         if self.context.on_step is not None:
-            self.context.on_step(
-                self.question, Step("begin", {"kind": kind, "about": about})
-            )
+            step = Step("begin", redacted({"kind": kind, "about": about}))
+            self.context.on_step(self.question, step)
 
     def finish(
         self, reason: StopReason, error: str | None = None, **ended: Any
@@ -313,14 +313,14 @@ class Episode:
             code=code.code if code else None,
             entry=code.entry if code else None,
             value=answer.value if isinstance(answer, Reading) else None,
-            answer=self.reply,
+            answer=redact(self.reply),
             steps=tuple(self.steps),
             usage=self.meter.usage,
             stop_reason=reason,
             format_status=answer.status if answer else "error",
             sandbox_seconds=self.meter.sandbox_seconds,
             seconds=self.meter.seconds,
-            error=error,
+            error=None if error is None else redact(error),
             fault=self.fault if answer is None else None,
             **ended,
         )

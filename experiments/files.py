@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from matsmith.core.errors import UsageError
+from matsmith.core.secrets import redact
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file atomically; what UTF-8 cannot hold is replaced."""
-    write_bytes(path, text.encode("utf-8", "replace"))
+    write_bytes(path, redact(text).encode("utf-8", "replace"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

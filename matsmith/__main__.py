@@ -10,6 +10,8 @@ from pathlib import Path
 
 import yaml
 
+from matsmith.core.secrets import LogFilter
+
 ABOUT = "Runs materials-science code from language models, and measures how often it is right."
 #: Where a command is and what it does, by group; it is imported when it is asked for.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = yaml.safe_load(
@@ -20,6 +22,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = yaml.safe_load(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code (see `matsmith.core.command`)."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LogFilter())
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         from matsmith.core.command import guarded  # noqa: PLC0415 -- takes a while

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.assistant.answers import Answer, OutputFile
 from matsmith.core.errors import UsageError
+from matsmith.core.secrets import redact
 from matsmith.core.terminal import printable
 from sandbox.base import Written
 
@@ -86,7 +87,7 @@ def save(folder: Path, number: int, answer: Answer) -> None:
     """Write a turn, readable by its user only, and the files that its code made."""
     part = private(folder / f"{number}.json.part")
     write_files(folder / str(number), answer.files)
-    part.write_text(_Turn(answer=answer).model_dump_json(), encoding="utf-8")
+    part.write_text(redact(_Turn(answer=answer).model_dump_json()), encoding="utf-8")
     part.replace(folder / f"{number}.json")
 
 
@@ -137,7 +138,8 @@ def deliver(answer: Answer, out: Path) -> list[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         written = write_files(out, answer.files) if path != out else []
-        path.write_text(script(answer), encoding="utf-8", errors="backslashreplace")
+        text = redact(script(answer))
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return [path, *(each for each in written if each != path)]
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error

@@ -48,6 +48,7 @@ from agents.models.written import ToolSchemas
 from docgen.replies import Reply as ChatReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
+from matsmith.core.secrets import redact, redacted
 from matsmith.core.targets import load
 
 #: Takes the body of a request for a chat completion, and returns the completion as JSON-able data.
@@ -305,7 +306,7 @@ class ModelClient:
                 error.passing &= excess_of(error) is None
                 raise
             sent = sent_of(
-                completion,
+                completion if isinstance(send, Endpoint) else redacted(completion),
                 offered=offered,
                 logprobs=logprobs,
                 most=self.config.max_reply_bytes,
@@ -318,7 +319,8 @@ class ModelClient:
 
     def _failure(self, error: Exception, excess: Excess | None) -> ModelError:
         kind = "" if isinstance(error, EndpointError) else f"{type(error).__name__}: "
-        message = f"{self.name}: {kind}{' '.join(str(error).split())[:500]}"
+        text = " ".join(redact(str(error)).split())
+        message = f"{self.name}: {kind}{text[:500]}"
         if excess is None:
             return ModelError(message)
         little = excess.room is not None and excess.room < LEAST_ROOM

@@ -22,6 +22,7 @@ from experiments.run.store import image_name
 from experiments.samples import Sample
 from experiments.scorers.base import Score
 from experiments.scorers.judge import Judge
+from matsmith.core import secrets
 from sandbox.base import Execution
 
 #: Characters of a returned value in a record.
@@ -69,6 +70,7 @@ def make_record(
         effort=_effort(trajectory, execution),
         ending=ending,
     )
+    record = Record.model_validate(secrets.redacted(record.model_dump()))
     return redacted(record) if sample.private else record
 
 

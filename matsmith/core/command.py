@@ -23,6 +23,7 @@ from pydantic.fields import FieldInfo
 
 from matsmith.core.configuration import Conf, merged, pairs, place, read_value
 from matsmith.core.errors import ActionableError, UsageError
+from matsmith.core.secrets import guarded_output
 from matsmith.core.targets import describe
 from matsmith.core.terminal import printable
 
@@ -140,7 +141,7 @@ def guarded(
 ) -> int:
     """Do something and return its exit code; a user's mistake becomes one line."""
     mistakes: tuple[type[Exception], ...] = (ActionableError, *errors)
-    with _terminable() as ended:
+    with guarded_output(sys.stdout, sys.stderr), _terminable() as ended:
         try:
             done = action()
             code = (

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from matsmith.core.errors import EndpointError
 from matsmith.core.refusals import LONGEST_WAIT, refusal
+from matsmith.core.secrets import redact, register
 
 OPENAI = "https://api.openai.com/v1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0  # seconds between tries
@@ -75,6 +76,7 @@ class Endpoint:
     ) -> None:
         self.url, self._path, self._key = url.rstrip("/"), path, key or "none"
         self._seconds = seconds
+        register(key)
         self._client: Any = None
         # It takes a second: only who asks waits for it, and before other work begins.
         import openai  # noqa: F401, PLC0415
@@ -111,7 +113,7 @@ class Endpoint:
         except openai.APIConnectionError as error:
             why = error.__cause__ or error
             raise EndpointError(
-                f"{type(why).__name__}: {why} ({self.url})", passing=True
+                redact(f"{type(why).__name__}: {why} ({self.url})"), passing=True
             ) from error
         text = _text(answer)
         if CUT in answer.headers:
@@ -121,7 +123,9 @@ class Endpoint:
         except (ValueError, RecursionError) as error:
             if frames := frames_of(text):
                 return frames[0] if len(frames) == 1 else frames
-            raise EndpointError(f"{text[:200]!r} is not JSON ({self.url})") from error
+            raise EndpointError(
+                f"{text[:200]!r} is not JSON ({redact(self.url)})"
+            ) from error
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
@@ -161,4 +165,5 @@ _NO_DATA = (":", "event:", "id:", "retry:")
 
 
 def _text(response: Any) -> str:
-    return str(response.content, "utf-8", "replace")
+    """The body, without keys that it repeats."""
+    return redact(str(response.content, "utf-8", "replace"))
