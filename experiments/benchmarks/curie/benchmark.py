@@ -189,7 +189,7 @@ class CurieScorer(Scorer):
     overall: Overall = "table"
     metrics: Sequence[Metric] = METRICS
     #: What a verification worker imports once.
-    warmup: str = "import json5, rouge_score.rouge_scorer, Bio.Align\n"
+    warmup: str = "import json5, Bio.Align\n"
 
     async def score(
         self, sample: Sample, trajectory: Trajectory, context: ScoringContext

@@ -1,6 +1,7 @@
 """The grader in its sandbox (ROUGE, sequences, what models write), and marks of judges."""
 
 import asyncio
+import inspect
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.models import ModelError
+from experiments.benchmarks.curie import grade as grade_module
 from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.curie.marks import Box, Pair, iou, lmscore, offset, read_box
@@ -30,6 +32,63 @@ async def test_rouge(call, reference, prediction, score):
     assert 100 * await call("rouge", reference, prediction) == pytest.approx(
         score, abs=0.005
     )
+
+
+#: Runs in the sandbox, which has the library that ours must agree with.
+COMPARED = """
+import random, time
+from rouge_score.rouge_scorer import RougeScorer
+
+ours = {}
+exec(SOURCE, ours)
+scorer = RougeScorer(["rougeLsum"], use_stemmer=False)
+seconds = {"ours": 0.0, "theirs": 0.0}
+
+def theirs(one, two):
+    lines = [text.replace(" . ", " .\\n") for text in (one, two)]
+    return float(scorer.score(*lines)["rougeLsum"].fmeasure) if two.strip() else 0.0
+
+def timed(name, function, *texts):
+    began = time.perf_counter()
+    score = function(*texts)
+    seconds[name] += time.perf_counter() - began
+    return score
+
+def text(draw, words, lines, most):
+    return "\\n".join(
+        " ".join(draw.choice(words) for _ in range(draw.randint(0, most)))
+        for _ in range(draw.randint(0, lines))
+    )
+
+def drawn(draw):
+    words = [*"abcdefghij"[: draw.randint(1, 10)], "Ab-c", ".", "\u0130"]
+    return text(draw, words, 4, 9), text(draw, words, 4, 9)
+
+def compare():
+    draw = random.Random(1)
+    pairs = [drawn(draw) for _ in range(1500)]
+    unlike = [pair for pair in pairs if ours["rouge"](*pair) != theirs(*pair)]
+    for gold in GOLDS:
+        answer = " ".join(word for word in gold.split(" ") if draw.random() < 0.8)
+        scores = timed("ours", ours["rouge"], gold, answer), timed("theirs", theirs, gold, answer)
+        unlike += [(gold, answer)] if scores[0] != scores[1] else []
+    return {"unlike": unlike, "faster": seconds["theirs"] / seconds["ours"]}
+"""
+
+
+async def test_rouge_is_that_of_the_library_and_ten_times_faster(tools):
+    golds = [
+        sample.target["clean"]
+        for sample in CurieBenchmark().load()
+        if sample.target["clean"]
+    ]
+    code = (
+        f"SOURCE = {inspect.getsource(grade_module)!r}\nGOLDS = {golds!r}\n{COMPARED}"
+    )
+    execution = await tools.sandbox.run(code, "compare", timeout=120)
+    assert execution.error is None
+    assert execution.result["unlike"] == []
+    assert execution.result["faster"] > 10
 
 
 async def test_the_authors_reference_is_in_ascii(call):
