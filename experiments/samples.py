@@ -86,6 +86,11 @@ class Sample:
     reference: Any = field(default=None, repr=False)
 
 
+def absent(name: str, reason: str, **labels: str) -> Sample:
+    """Stands for questions that a release lacks: reported with the reason, never asked."""
+    return Sample(Question(name, ""), labels=labels, unavailable=reason)
+
+
 def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
     """Every entry of a JSON array, or of a file with JSON in each line, after where it stands.
 

@@ -18,6 +18,10 @@ class ReleaseError(ValueError):
     """Published data are not where or what they should be, or an option is wrong."""
 
 
+class AbsentError(ReleaseError):
+    """A release lacks a part; the others can be asked."""
+
+
 def find(path: str | Path | None, holds: set[str], what: str) -> Folder:
     """The folder that holds one of some folders: a path, or a folder in it, be it a zip."""
     if path is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -40,6 +40,7 @@ from experiments.run.setup import (
 )
 from experiments.run.store import Store, run_folder
 from experiments.run.summary import samples_digest, summarise
+from experiments.samples import Sample
 from experiments.scorers.base import amount, measure
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import Progressing
@@ -48,6 +49,8 @@ from matsmith.core.progress import meter as counting
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
 #: gone then.
 FAILURES = 100
+#: Reasons why questions are unavailable that are printed.
+REASONS = 5
 #: Answers of a run from which the others are foretold.
 FIRST = 3
 
@@ -121,6 +124,8 @@ async def execute(
             f"{config.model.name if llm else 'no model'} on {config.benchmark.name}: "
             f"{total} questions{resumed} -> {folder}"
         )
+        for remark in unavailable(samples):
+            console.print(remark, markup=False, highlight=False, soft_wrap=True)
         foretold = from_answers(finished.values(), len(jobs), config.concurrency)
         if llm and (line := foretold or from_recordings(config, len(jobs))):
             console.print(line, highlight=False)
@@ -270,6 +275,21 @@ class Work:
         self.progress.advance(
             note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}"
         )
+
+
+def unavailable(samples: Sequence[Sample]) -> list[str]:
+    """A line for each reason why questions cannot be asked; the summary names all of them."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for sample in samples:
+        if sample.unavailable is not None:
+            names[sample.unavailable].append(sample.question.id)
+    lines = [
+        f"unavailable: {ids[0]}{f' and {len(ids) - 1} more' if ids[1:] else ''}: {reason}"
+        for reason, ids in names.items()
+    ]
+    more = len(lines) - REASONS
+    last = [f"unavailable: {more} more, listed in the report"] if more > 0 else []
+    return [*lines[:REASONS], *last]
 
 
 def from_answers(rows: Iterable[Row], left: int, together: int) -> str | None:

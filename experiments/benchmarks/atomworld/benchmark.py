@@ -29,13 +29,14 @@ from experiments.benchmarks.atomworld.family import (
     read,
 )
 from experiments.benchmarks.atomworld.generate import Item, generate
-from experiments.benchmarks.release import ReleaseError, entries, find
-from experiments.samples import Sample, cached_file
+from experiments.benchmarks.release import Folder, ReleaseError, entries, find
+from experiments.samples import Sample, absent, cached_file
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.grading import extract_answer, grade
 from matsmith.core.configuration import data_of
 
 FILE = "structure.cif"
+_KEYS = {"problem_id", "action_prompt", "input", "output"}
 RESULT = File("result.cif")
 TEXTS: Mapping[str, Any] = data_of(__file__)
 
@@ -84,20 +85,7 @@ class AtomWorldBenchmark:
                 {"data"},
                 "CHECKOUT of AtomWorldBench, the authors' repository",
             )
-            folder = data / "data" / "simple"
-            keys = {"problem_id", "action_prompt", "input", "output"}
-            return [
-                self._sample(
-                    f"{action}-{row['problem_id']}",
-                    _published(action, row),
-                    "",
-                    row["input"],
-                )
-                for action in self.actions or ACTIONS
-                for row in entries(folder / f"{TEXTS['files'][action]}.json", keys)[
-                    : self.items
-                ]
-            ]
+            return self._published(data / "data" / "simple")
         made = generate(
             seed=self.seed,
             items=self.items,
@@ -113,6 +101,22 @@ class AtomWorldBenchmark:
             )
             for item in made
         ]
+
+    def _published(self, folder: Folder) -> list[Sample]:
+        """The authors' questions; an action without its file is named as unavailable."""
+        samples = []
+        for action in self.actions or ACTIONS:
+            file = folder / f"{TEXTS['files'][action]}.json"
+            if not file.exists():
+                samples.append(absent(action, f"{file} is not there", action=action))
+                continue
+            for row in entries(file, _KEYS)[: self.items]:
+                item = _published(action, row)
+                name = f"{action}-{row['problem_id']}"
+                samples.append(self._sample(name, item, "", row["input"]))
+        if all(sample.unavailable for sample in samples):
+            raise ReleaseError(f"{folder}: has no file of these actions")
+        return samples
 
     def _asked(self, asked: Asked) -> Sample:
         points = asked.family == "pointworld"

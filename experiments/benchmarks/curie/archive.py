@@ -17,6 +17,7 @@ from typing import Any, Literal
 from agents.base import Image
 from experiments.benchmarks.curie.marks import sides
 from experiments.benchmarks.release import (
+    AbsentError,
     Folder,
     ReleaseError,
     content,
@@ -178,9 +179,7 @@ def read_archive(path: str | Path | None, domain: str) -> Iterator[Paper]:
         if (data / name).exists()
     ]
     if not names:
-        raise ReleaseError(
-            f"{data} has no folder {domain}; path= must name CURIE's data"
-        )
+        raise AbsentError(f"{data} has no folder {domain}")
     known = difficulty.get(names[0], difficulty.get(domain, {}))
     for truth in listed(data / names[0] / "ground_truth"):
         if truth.name.endswith(".json"):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -19,8 +20,8 @@ from agents.models import FAULTS
 from experiments.benchmarks.curie import archive, marks
 from experiments.benchmarks.curie.archive import Paper, Task, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
-from experiments.benchmarks.release import ReleaseError
-from experiments.samples import Sample, cached_file
+from experiments.benchmarks.release import AbsentError, ReleaseError
+from experiments.samples import Sample, absent, cached_file
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.beside import MAX_LINES, beside
 from experiments.scorers.grading import extract_answer, grade
@@ -70,18 +71,26 @@ class CurieBenchmark:
             for task in archive.tasks(self.mpv)
             if not self.tasks or task.name in self.tasks
         ]
-        path = archive.SAMPLES if self.source == "samples" else self.path
-        papers = {
-            domain: list(archive.read_archive(path, domain))
-            for domain in dict.fromkeys(task.domain for task in wanted)
-        }
-        queues = [[(task, paper) for paper in papers[task.domain]] for task in wanted]
-        return [
-            self._sample(*pair)
-            for pairs in zip_longest(*queues)
-            for pair in pairs
-            if pair
+        papers: dict[str, list[Paper]] = {}
+        lacking: dict[str, str] = {}
+        for domain in dict.fromkeys(task.domain for task in wanted):
+            try:
+                papers[domain] = list(archive.read_archive(self._archive, domain))
+            except AbsentError as error:
+                lacking[domain] = str(error)
+        if not papers:
+            raise ReleaseError("; ".join(lacking.values()))
+        queues = [
+            [self._sample(task, paper) for paper in papers[task.domain]]
+            if task.domain in papers
+            else [absent(task.name, lacking[task.domain], task=task.name)]
+            for task in wanted
         ]
+        return [sample for turn in zip_longest(*queues) for sample in turn if sample]
+
+    @property
+    def _archive(self) -> str | Path | None:
+        return archive.SAMPLES if self.source == "samples" else self.path
 
     def _sample(self, task: Task, paper: Paper) -> Sample:
         right = archive.gold_of(task, paper.record, self.mpv)

@@ -50,6 +50,8 @@ def reference():
     from pymatgen.core import Element
 
 """
+#: What an expression may name there.
+_KNOWN_NAMES = {"np", "array", "inf", "nan", "Element", "set", "dict", "list", "tuple"}
 UNIT_TEST = "new_unit_test.py"
 QUESTION = "question.txt"
 PROPERTIES = "properties.json"
@@ -263,7 +265,46 @@ def read_question(folder: Path, root: Path, environment: str) -> Sample:
     # What only the benchmark states is not part of the question.
     formats = formats_of(folder.name)
     question = Question(folder.name, prompt, formats=formats, mounts=mounts)
-    return make_sample(question, properties, missing, unit_test, environment)
+    sample = make_sample(question, properties, missing, unit_test, environment)
+    values = {prop.name: json.loads(prop.expected) for prop in properties}
+    values |= {
+        entry["property"]: entry["value"]
+        for entry in _table("literals")
+        if entry["question"] == folder.name and entry["property"] in values
+    }
+    return replace(sample, reference=published_reference(values, formats))
+
+
+def published_reference(
+    values: Mapping[str, str], formats: Mapping[str, str]
+) -> Answer:
+    """Code that returns the published values, whose unit test judges them.
+
+    ``values`` are Python expressions by property. The authors write numbers and containers as
+    texts too: such a text is what it says as Python, unless the question asks for a text.
+    """
+    lines = [
+        f"        {name!r}: {_meant(value, formats.get(name, ''))},"
+        for name, value in values.items()
+    ]
+    code = "\n".join([_REFERENCE, "    return {", *lines, "    }", ""])
+    return Answer(code, "reference", "strict")
+
+
+def _meant(value: str, format_: str) -> str:
+    """The Python expression that a published value stands for."""
+    try:
+        text = ast.literal_eval(value)
+        if not isinstance(text, str) or format_ == "str":
+            return value
+        names = {
+            node.id
+            for node in ast.walk(ast.parse(text.strip(), mode="eval"))
+            if isinstance(node, ast.Name)
+        }
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return value
+    return text.strip() if names <= _KNOWN_NAMES else value
 
 
 def make_sample(

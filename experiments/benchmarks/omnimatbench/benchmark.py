@@ -17,8 +17,15 @@ from agents.answer_formats import CODE, AnswerFormat, Letters, Text
 from agents.base import Document, Image, Question
 from experiments.benchmarks.omnimatbench.scorer import OmniMatScorer, Prose, Split
 from experiments.benchmarks.omnimatbench.slots import Slots, empty, flat, read
-from experiments.benchmarks.release import ReleaseError, entries, find, listed, picture
-from experiments.samples import Sample, cached_file
+from experiments.benchmarks.release import (
+    AbsentError,
+    ReleaseError,
+    entries,
+    find,
+    listed,
+    picture,
+)
+from experiments.samples import Sample, absent, cached_file
 from matsmith.core.configuration import data_of
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -42,7 +49,7 @@ def read_release(path: str | Path | None, split: str) -> list[Entry]:
         / split
     )
     if not root.is_dir():
-        raise ReleaseError(f"{path}: has no folder {split}/")
+        raise AbsentError(f"{path}: has no folder {split}/")
     keys = {"id", "type", "question", _GOLDS[split]}
     found = [
         _entry(split, folder, inner, row)
@@ -228,7 +235,15 @@ class OmniMatBenchmark:
         """All questions, subfield by subfield."""
         splits = ("cal", "qa") if self.split == "all" else (self.split,)
         path = SAMPLES if self.source == "samples" else self.path
-        every = [entry for split in splits for entry in read_release(path, split)]
+        every: list[Entry] = []
+        lacking: list[Sample] = []
+        for split in splits:
+            try:
+                every += read_release(path, split)
+            except AbsentError as error:
+                lacking.append(absent(split, str(error), split=split))
+        if not every:
+            raise ReleaseError("; ".join(str(part.unavailable) for part in lacking))
         known = {sample.labels["area"] for sample, _ in every}
         for subfield in self.subset:
             if subfield not in known:
@@ -236,13 +251,14 @@ class OmniMatBenchmark:
                     f"subset: no {subfield}; there are {', '.join(sorted(known))}"
                 )
         pool = list(dict.fromkeys(line for _, formulas in every for line in formulas))
-        return [
+        samples = [
             self._asked(sample, formulas, every, pool)
             if "slots" in sample.target
             else sample
             for sample, formulas in every
             if not self.subset or sample.labels["area"] in self.subset
         ]
+        return [*samples, *lacking]
 
     def _asked(
         self,
