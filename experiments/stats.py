@@ -189,6 +189,22 @@ def paired_permutation(
     return float(found.pvalue)
 
 
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """P-values of several tests, corrected for their number (Holm 1979); unknown ones stay so.
+
+    The chance that any of the tests errs is then bounded by the level that one is held to.
+    """
+    known = sorted(
+        (value, place) for place, value in enumerate(values) if value is not None
+    )
+    corrected: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (value, place) in enumerate(known):
+        largest = max(largest, min(1.0, value * (len(known) - rank)))
+        corrected[place] = largest
+    return corrected
+
+
 def _scaled(first: Tally, second: Tally) -> tuple[float, float]:
     if first.total == 0 or second.total == 0:
         return 0.0, 0.0

@@ -13,7 +13,9 @@ from experiments.record import Row
 from experiments.report.plots import drawn
 from experiments.report.runs import Run, group_names, groups, tally
 from experiments.report.tables import (
+    Comparison,
     Table,
+    compare_runs,
     csv_text,
     filled,
     heading_of,
@@ -64,66 +66,96 @@ def _counts(run: Run) -> list[str]:
     return [str(answers), str(clusters) if clusters < answers else "-"]
 
 
-def _measured(
-    run: Run, metric: Metric, *, limits: bool = True
-) -> tuple[float | None, Interval | None]:
-    """The mean, and the interval of a share where ``limits`` are wanted; ``None``: no data."""
+def _measured(run: Run, metric: Metric) -> tuple[float | None, Interval | None]:
+    """The mean, and the interval of a share; ``None``: no data."""
     tallies = list(tally(run.rows, measuring(run.rows, metric)).values())
-    total = sum(one.total for one in tallies)
-    share = ratio_interval(tallies) if limits and metric.unit == "%" else None
-    return sum(one.passed for one in tallies) / total if total else None, share
+    total = sum(cluster.total for cluster in tallies)
+    if not total:
+        return None, None
+    share = ratio_interval(tallies) if metric.unit == "%" else None
+    return sum(cluster.passed for cluster in tallies) / total, share
 
 
-def _cell(run: Run, metric: Metric, *, limits: bool) -> str:
-    mean, share = _measured(run, metric, limits=limits)
-    if share or mean is None:
+def _cell(run: Run, metric: Metric) -> str:
+    mean, share = _measured(run, metric)
+    if mean is None or share is not None:
         return percent(share)
-    return f"{100 * mean:.1f}" if metric.unit == "%" else f"{mean:.4g}"
+    return f"{mean:.4g}"
 
 
 def breakdown(runs: Sequence[Run], label: str) -> Table:
-    """Every metric of each group, without columns that nobody has values of.
-
-    With intervals where metrics are means over these groups.
-    """
-    metrics, limits = metrics_of(runs), label in grouped_by(runs)
+    """Every metric of each group with its interval, without columns that nobody has values of."""
+    metrics = metrics_of(runs)
     lines = [
         [
             f"{name}: {run.label}" if len(runs) > 1 else name,
             *_counts(run),
-            *(_cell(run, metric, limits=limits) for metric in metrics),
+            *(_cell(run, metric) for metric in metrics),
         ]
         for name, run in groups_of(runs, label)
     ]
     return filled([label, "answers", "clusters", *map(heading_of, metrics)], lines)
 
 
-def group_csv(runs: Sequence[Run]) -> str:
-    """A line for each run, group and metric; what is unknown is empty."""
-    return csv_text(
-        _line(run, label, name, metric)
-        for label in grouped_by(runs)
-        for name, run in groups_of(runs, label)
-        for metric in metrics_of(runs)
-    )
+def statistics_csv(runs: Sequence[Run]) -> str:
+    """A line for each run, group and metric with its interval, and for each paired test.
+
+    Values of shares are between 0 and 1; what is unknown is empty.
+    """
+    labels = grouped_by(runs) or ["area"]
+    values = [
+        _statistic(run, metric, answers=_counts(run)[0])
+        for run in runs
+        for metric in run.metrics
+    ]
+    grouped = [
+        _statistic(part, metric, answers=_counts(part)[0], by=label, group=name)
+        for label in labels
+        for name, part in groups_of(runs, label)
+        for metric in part.metrics
+    ]
+    return csv_text([*values, *grouped, *map(_tested, compare_runs(runs))])
 
 
-def _line(run: Run, label: str, name: str, metric: Metric) -> dict[str, object]:
-    mean, share = _measured(run, metric)
+def _statistic(
+    run: Run, metric: Metric, *, answers: str, by: str = "", group: str = ""
+) -> dict[str, object]:
+    value, share = _measured(run, metric)
     low, high = (share.limits if share else None) or (None, None)
-    answers, clusters = _counts(run)
     return {
-        "run": run.folder.name,
+        "kind": "group" if group else "run",
+        "run": run.label,
+        "folder": run.folder.name,
         **{name: run.summary[name] for name in _ABOUT},
-        "by": label,
-        "group": name,
+        "by": by,
+        "group": group,
         "answers": answers,
-        "clusters": clusters,
+        "clusters": len({row.cluster or row.question_id for row in run.rows}),
         "metric": metric.title,
         "unit": metric.unit,
-        "mean": mean,
+        "value": value,
         "low": low,
         "high": high,
+        "compared_with": None,
+        "p": None,
+        "p_holm": None,
+    }
+
+
+def _tested(test: Comparison) -> dict[str, object]:
+    """A paired test: the second run against the first one."""
+    run, difference = test.second, test.difference
+    low, high = (difference.limits if difference else None) or (None, None)
+    return _statistic(run, run.primary, answers="") | {
+        "kind": "comparison",
+        "clusters": difference.clusters if difference else None,
+        "answers": test.shared,
+        "value": difference.estimate if difference else None,
+        "low": low,
+        "high": high,
+        "compared_with": test.first.label,
+        "p": test.probability,
+        "p_holm": test.corrected,
     }
 
 

@@ -23,8 +23,10 @@ from markupsafe import Markup, escape
 
 from experiments.files import write_text
 from experiments.record import Row
+from experiments.report.figures import run_figure
 from experiments.report.groups import breakdown, failures, over_budget
 from experiments.report.plots import over_choices
+from experiments.report.published import beside_published
 from experiments.report.runs import Choices, Run, group_names, load_runs
 from experiments.report.show import HERE, TEMPLATES
 from experiments.report.tables import (
@@ -86,11 +88,16 @@ _TONES = {
 
 
 def write_report(
-    folders: Sequence[Path], target: Path, values: Sequence[Choices] = ()
+    folders: Sequence[Path],
+    target: Path,
+    values: Sequence[Choices] = (),
+    *,
+    published: bool = False,
 ) -> None:
     """Write the page about one or several run folders; ``target`` is replaced atomically.
 
-    ``values`` are what was chosen for each run of a sweep.
+    ``values`` are what was chosen for each run of a sweep; with ``published`` the figures of
+    papers stand beside those of the runs.
     """
     runs = load_runs(folders, values)
     pages = {}
@@ -102,10 +109,12 @@ def write_report(
             for label, page in own.items()
             if page.exists()
         }
-    write_text(target, render(runs, pages))
+    write_text(target, render(runs, pages, published=published))
 
 
-def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
+def render(
+    runs: Sequence[Run], pages: Mapping[str, str], *, published: bool = False
+) -> str:
     """Return the page as text; ``pages`` links to those that hold the steps, by label."""
     js, css = (
         (HERE / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css")
@@ -137,6 +146,11 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
         breakdowns=[
             ("Paired comparisons", "pairs", comparisons(runs), ""),
             *((heading, "", ([], []), plot) for heading, plot in over_choices(runs)),
+            *(
+                [("At a glance", "", ([], []), run_figure(runs[0]))]
+                if len(runs) == 1
+                else []
+            ),
             ("At equal budgets", "budgets", *over_budget(runs, "tokens")),
             ("At equal numbers of calls", "budgets", *over_budget(runs, "calls")),
             *(
@@ -144,6 +158,11 @@ def render(runs: Sequence[Run], pages: Mapping[str, str]) -> str:
                 for label in labels
             ),
             ("Failure reasons", "", failures(runs), ""),
+            *(
+                [("Published figures", "", beside_published(runs), "")]
+                if published
+                else []
+            ),
         ],
         questions=questions,
         kinds=KINDS,

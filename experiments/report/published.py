@@ -132,8 +132,10 @@ def _measured(run: Run, table: PublishedTable) -> tuple[str, str] | None:
         rows = tuple(row for row in rows if name in groups(row, label))
     if not rows:
         return None
-    part = replace(run, rows=rows)
-    return percent(part.interval(metric)), str(len({row.question_id for row in rows}))
+    share = replace(run, rows=rows).interval(metric)
+    if share is None:
+        return None
+    return percent(share), str(len({row.question_id for row in rows}))
 
 
 def unmatched(runs: Sequence[Run]) -> list[str]:

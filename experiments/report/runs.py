@@ -13,6 +13,7 @@ from typing import Any
 from agents.models.recordings import remark
 from experiments.files import read_json
 from experiments.record import Record, Row, mismatch, read_record, read_rows
+from experiments.report.labels import run_names
 from experiments.run.store import figures_path, trajectory_path
 from experiments.scorers.base import CRITERIA, Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
@@ -28,7 +29,8 @@ class Run:
     """A finished (or interrupted) run; ``label`` is unique among the runs of one report.
 
     ``rows`` are the verdicts that count: the latest of each selected question and seed; ``values``
-    what was chosen for it in a sweep.
+    what was chosen for it in a sweep; ``distinction`` what tells it apart from runs of the same
+    system, retrieval and model.
     """
 
     folder: Path
@@ -36,6 +38,7 @@ class Run:
     rows: tuple[Row, ...]
     label: str
     values: Choices = ({},)
+    distinction: str = ""
 
     @cached_property
     def scored(self) -> tuple[Row, ...]:
@@ -132,7 +135,7 @@ def tally(
 
 
 def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[Run]:
-    """Read run folders; labels tell them apart by what differs, else by their ``values``."""
+    """Read run folders; labels tell them apart by what differs between them."""
     summaries = []
     for folder in folders:
         if not (folder / "summary.json").exists():
@@ -143,25 +146,19 @@ def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[R
             raise UsageError(f"{folder}: was written by another version of matsmith")
         summaries.append(summary)
     values = values or [({},)] * len(folders)
-    fields = ("system", "retrieval", "model", "benchmark", "level")
-    told_apart = [part for part in fields if len({s.get(part) for s in summaries}) > 1]
-    labels = [
-        " + ".join(str(summary.get(part)) for part in told_apart or ["system"])
-        for summary in summaries
-    ]
-    if len(set(labels)) < len(labels):
-        chosen = [
-            "; ".join(", ".join(map(" ".join, each.items())) for each in several)
-            for several in values
-        ]
-        labels = [
-            f"{label} ({more or folder.name})"
-            for label, more, folder in zip(labels, chosen, folders, strict=True)
-        ]
-    found = zip(folders, summaries, labels, values, strict=True)
+    names = run_names(summaries, [folder.name for folder in folders])
     return [
-        Run(folder, summary, tuple(_selected(folder, summary)), label, chosen)
-        for folder, summary, label, chosen in found
+        Run(
+            folder,
+            summary,
+            tuple(_selected(folder, summary)),
+            name.label,
+            chosen,
+            name.distinction,
+        )
+        for folder, summary, name, chosen in zip(
+            folders, summaries, names, values, strict=True
+        )
     ]
 
 

@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import inf
@@ -29,6 +30,7 @@ from experiments.scorers.base import (
 )
 from experiments.stats import (
     Interval,
+    holm,
     paired_difference,
     paired_permutation,
     pass_all,
@@ -252,29 +254,76 @@ def _without_verdict(run: Run) -> str:
     )
 
 
-def comparisons(runs: Sequence[Run]) -> Table:
-    """Paired tests of every two runs on shared questions."""
-    found = []
-    for first, second in combinations(runs, 2):
-        if first.primary != second.primary or first.primary.unit != "%":
-            continue
-        both = (first, second)
-        shared = set.intersection(
-            *({row.question_id for row in run.scored} for run in both)
-        )
-        common = (
-            [row for row in run.scored if row.question_id in shared] for run in both
-        )
-        one, two = (tally(rows, measuring(rows, first.primary)) for rows in common)
-        label, chance = f"{second.label} - {first.label}", paired_permutation(one, two)
-        points = percent(paired_difference(one, two))
-        found.append([label, str(len(shared)), points, probability(chance)])
+@dataclass(frozen=True)
+class Comparison:
+    """A paired test of two runs on the questions that both answered.
+
+    ``difference`` is that of the second from the first, in the primary metric; ``corrected`` the
+    p-value for as many tests as the report makes (`experiments.stats.holm`).
+    """
+
+    first: Run
+    second: Run
+    shared: int
+    difference: Interval | None
+    probability: float | None
+    corrected: float | None = None
+
+    @property
+    def label(self) -> str:
+        """Of its line."""
+        return f"{self.second.label} - {self.first.label}"
+
+
+def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
+    """Paired tests of every two runs whose primary metric is the same share."""
+    tests = [
+        _compared(first, second)
+        for first, second in combinations(runs, 2)
+        if first.primary == second.primary and first.primary.unit == "%"
+    ]
+    corrected = holm([test.probability for test in tests])
     return [
+        replace(test, corrected=value)
+        for test, value in zip(tests, corrected, strict=True)
+    ]
+
+
+def _compared(first: Run, second: Run) -> Comparison:
+    answered = [{row.question_id for row in run.scored} for run in (first, second)]
+    shared = set.intersection(*answered)
+    tallies = []
+    for run in (first, second):
+        rows = [row for row in run.scored if row.question_id in shared]
+        tallies.append(tally(rows, measuring(rows, first.primary)))
+    return Comparison(
+        first,
+        second,
+        len(shared),
+        paired_difference(*tallies),
+        paired_permutation(*tallies),
+    )
+
+
+def comparisons(runs: Sequence[Run]) -> Table:
+    """Paired tests as a table, p-values raw and corrected for their number."""
+    headings = [
         "comparison",
         "shared questions",
         "primary metric, points",
         "p (permutation)",
-    ], found
+        "p (Holm)",
+    ]
+    return headings, [
+        [
+            test.label,
+            str(test.shared),
+            percent(test.difference),
+            probability(test.probability),
+            probability(test.corrected),
+        ]
+        for test in compare_runs(runs)
+    ]
 
 
 def seed_spreads(run: Run) -> str:
@@ -315,7 +364,7 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
         summary = run.summary
         cells.append(
             [
-                f"{summary['system']} + {summary['retrieval']}\n{run.model}",
+                run_heading(run),
                 *(metric_cell(run, metric) for metric in metrics),
                 f"{number(summary['calls'])}\n{number(summary['tokens'])}"
                 + ("\nestimated" if summary["tokens_estimated"] else ""),
@@ -336,6 +385,13 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     headings, lines = comparisons(runs)
     if lines:
         console.print(drawn_table("Paired comparisons", headings, lines))
+
+
+def run_heading(run: Run) -> str:
+    """What a run is, and what tells it apart from the others of a report."""
+    summary = run.summary
+    heading = f"{summary['system']} + {summary['retrieval']}\n{run.model}"
+    return f"{heading}\n{run.distinction}" if run.distinction else heading
 
 
 def drawn_table(

@@ -32,13 +32,10 @@ from experiments.report.tables import (
     print_table,
     spreadsheet,
 )
-from experiments.run.store import Store, figures_path, trajectory_path
-from experiments.run.summary import summarise
-from experiments.scorers.properties import PropertyScorer
+from experiments.run.store import figures_path, trajectory_path
 from matsmith.core.errors import UsageError
 from tests import chromium
 from tests.experiments.test_store import INFRA, row
-from tests.experiments.tiny import TinyBenchmark
 
 DOT = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJg"
@@ -78,33 +75,6 @@ def trajectory(prompt=None):
     plain = json.loads(text)
     plain["question"]["prompt"] = prompt or plain["question"]["prompt"]
     return plain
-
-
-@pytest.fixture
-def make_run(tmp_path, configure):
-    def make(name, rows, **changes):
-        config = configure(out=str(tmp_path / name), **changes)
-        questions = {r.question_id for r in rows}
-        tasks = [
-            task for task in TinyBenchmark().load() if task.question.id in questions
-        ]
-        with Store(tmp_path / name, "h", config.plain()) as store:
-            for one in rows:
-                store.append(one, json.dumps(trajectory()))
-            summary = summarise(
-                config,
-                config_hash="h",
-                llm=True,
-                metrics=PropertyScorer().metrics,
-                samples=tasks,
-                rows=store.lines(),
-                packages={},
-                outside={},
-            )
-        write_json(tmp_path / name / "summary.json", summary)
-        return tmp_path / name
-
-    return make
 
 
 def failed(reason, **changes):
@@ -394,7 +364,7 @@ def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(
     assert second["properties %"] == "100.0 (4/4)"  # no interval of four
     assert [money(cost) for cost in (None, 0.0, 0.25)] == ["unknown", "$0", "$0.2500"]
     ((_, *compared),) = comparisons(runs)[1]
-    assert compared == ["3", "66.7", "0.500"]  # points, of three questions
+    assert compared == ["3", "66.7", "0.500", "0.500"]  # points, of three questions
     text = page_of(two_runs, tmp_path)
     assert "1 answers failed because a component did" in text
     assert "no verdict" in text
@@ -403,7 +373,11 @@ def test_infrastructure_is_in_no_denominator_and_unknown_in_every_table(
 def test_the_commands(two_runs, tmp_path, capsys):
     """A report in every form; one trajectory in a terminal, which it does not control."""
     files = {kind: tmp_path / f"a.{kind}" for kind in ("html", "csv", "md")}
-    words = [f"html={files['html']}", f"csv={files['csv']}", f"markdown={files['md']}"]
+    words = [
+        f"html={files['html']}",
+        f"answers={files['csv']}",
+        f"markdown={files['md']}",
+    ]
     page = two_runs[0].parent / "comparison-0.html"
     page.write_text("what a sweep leaves beside its runs")
     assert report_command.main([*map(str, two_runs), str(page), *words]) == 0
