@@ -1,7 +1,7 @@
 """Says what is in input files; runs inside the sandbox, for a file is as untrusted as a result.
 
 Standard library, and the materials libraries of the environment where they are needed. What a
-parser warns of is part of the summary: a wrong value often begins there.
+parser warns of is handed over as well: a wrong value often begins there.
 """
 
 from __future__ import annotations
@@ -56,8 +56,6 @@ def _input(name: str) -> dict[str, Any]:
         about = _file(name)
     messages = warnings_of(caught)
     if messages:
-        listed = "".join(f"\n- {message}" for message in messages)
-        about["summary"] += f"\nIts parser warns:{listed}"
         about.setdefault("facts", {})["warnings"] = messages
     return about
 

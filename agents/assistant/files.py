@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.assistant.answers import Figure, InputFile
 from agents.assistant.file_probe import SITES
-from agents.assistant.second_opinion import about_file
+from agents.assistant.second_opinion import about_file, parser_warnings
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
 from sandbox.base import Mount, Outcome, Sandbox
@@ -174,6 +174,7 @@ async def look(sandbox: Sandbox, inputs: Mapping[str, Path]) -> Looked:
             each.get("summary", f"could not be looked at ({done.outcome})"),
             each.get("note"),
             *about_file(name, known),
+            *parser_warnings(known),
         ]
         summary = "\n".join(printable(part) for part in said if isinstance(part, str))[
             :SUMMARY

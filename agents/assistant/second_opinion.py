@@ -77,6 +77,14 @@ def about_file(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
             return
 
 
+def parser_warnings(facts: Mapping[str, Any]) -> list[str]:
+    """What the parser of a file warns of, unless another reader reads it in the same way."""
+    messages = facts.get("warnings")
+    if not isinstance(messages, list | tuple) or is_confirmed(facts):
+        return []
+    return [f"its parser warns: {message}" for message in messages]
+
+
 def is_confirmed(facts: Mapping[str, Any]) -> bool:
     """Whether another reader has the same composition in the same volume as pymatgen."""
     readings = _readings(facts)
