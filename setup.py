@@ -10,6 +10,7 @@ from setuptools import find_namespace_packages, setup
 
 OWN = ("agents", "conf", "docgen", "experiments", "indexes", "retrieval", "sandbox")
 FILES = (
+    "py.typed",
     "*.css",
     "*.html",
     "*.j2",

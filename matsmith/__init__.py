@@ -1,4 +1,4 @@
-"""Correct materials-science code out of language models, in a script or a notebook.
+"""Reliable materials-science code from language models, in a script or a notebook.
 
 ``matsmith.ask(question)`` answers one question, ``matsmith.open(...)`` a conversation; both take
 settings as words of the command line (``"model.name=gpt-4o"``). In a notebook, ``%load_ext
@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+    from agents.assistant.answers import Answer
     from matsmith.library import Assistant, Sandbox, ask, get_retriever, open  # noqa: A004
     from matsmith.notebook import load_ipython_extension
 
 __all__ = [
+    "Answer",
     "Assistant",
     "Sandbox",
+    "__version__",
     "ask",
     "get_retriever",
     "load_ipython_extension",
@@ -42,8 +46,18 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     part: Any
-    if name == "load_ipython_extension":
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("matsmith")
+    if name == "Answer":
+        from agents.assistant import answers as part  # noqa: PLC0415
+    elif name == "load_ipython_extension":
         from matsmith import notebook as part  # noqa: PLC0415
     else:
         from matsmith import library as part  # noqa: PLC0415
     return getattr(part, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

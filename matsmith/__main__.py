@@ -38,6 +38,11 @@ def _call(given: list[str]) -> int:
     targets = {
         name: target for part in COMMANDS.values() for name, (target, _) in part.items()
     }
+    if given == ["--version"]:
+        import matsmith  # noqa: PLC0415 -- takes a while
+
+        print(f"matsmith {matsmith.__version__}")
+        return 0
     if given and given[0] in targets:
         module, _, function = targets[given[0]].partition(":")
         code: int = getattr(import_module(module), function)(given[1:])

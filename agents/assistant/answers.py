@@ -176,6 +176,11 @@ class Answer:
         return self.kind == "answered"
 
     @property
+    def computed(self) -> bool:
+        """Whether its values come from code that was executed, and not from words."""
+        return self.works
+
+    @property
     def returned(self) -> str:
         """The values as text, one a line."""
         return "\n".join(f"{value.name!r}: {value.text}" for value in self.values)

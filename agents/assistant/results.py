@@ -97,9 +97,13 @@ def answer_of(
 ) -> Answer:
     """What a trajectory answers; code has to be run yet (`completed`). ``failed``: those before."""
     code = trajectory.code
+    kind, text = _instead(trajectory) if code is None else ("failed", "")
+    stated = unit_check.stated_quantities(text, question) if kind == "explained" else []
     return Answer(
         question,
-        *(_instead(trajectory) if code is None else ("failed", "")),
+        kind,
+        text,
+        notes=(_unexecuted(stated),) if stated else (),
         said="" if code is None else valid(spoken_beside(trajectory.answer)),
         code=None if code is None else valid(code),
         entry=trajectory.entry,
@@ -108,6 +112,14 @@ def answer_of(
         tried=(*_tried(trajectory.steps), *failed),
         usage=trajectory.usage,
     )
+
+
+def _unexecuted(quantities: Sequence[str]) -> str:
+    """The note on quantities that a model stated in words."""
+    listed = ", ".join(quantities[:-1])
+    listed = f"{listed} and {quantities[-1]}" if listed else quantities[-1]
+    are = "are" if len(quantities) > 1 else "is"
+    return f"no code was executed; {listed} {are} the model's statement"
 
 
 def completed(

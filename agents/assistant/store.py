@@ -122,6 +122,7 @@ def load(folder: Path, most: int = sys.maxsize) -> list[Answer]:
 def as_json(answer: Answer, folder: Path | None) -> dict[str, Any]:
     """An answer for a program: files by where they lie, without their content."""
     plain: dict[str, Any] = _Turn(answer=answer).model_dump(mode="json")["answer"]
+    plain["computed"] = answer.computed
     for file in plain["files"]:
         del file["data"]
         file["path"] = None if folder is None else str(folder / file["name"])

@@ -21,7 +21,9 @@ from matsmith.core.configuration import data_of
 from matsmith.core.progress import saying
 
 #: Exit codes besides 0 (answered) and those of every command.
-FAILED, NEEDS_INPUT = 1, 3
+#: Exit codes: no working code, something is missing, numbers that nothing computed, and a failure
+#: of the endpoint, the sandbox or the documents.
+FAILED, NEEDS_INPUT, STATED, BROKEN = 1, 3, 4, 5
 
 
 @dataclass
@@ -80,10 +82,12 @@ class Terminal:
 
 
 def exit_code(answer: Answer | None) -> int:
-    """0: answered (or nothing was asked), 1: no working code, 3: something is missing."""
-    if answer is None or answer.works or answer.kind == "explained":
+    """What a command that was asked for ``answer`` ends with; 0 too where nothing was asked."""
+    if answer is None or answer.works:
         return 0
-    return NEEDS_INPUT if answer.kind == "needs_input" else FAILED
+    if answer.kind == "explained":
+        return STATED if answer.notes else 0
+    return {"needs_input": NEEDS_INPUT, "broken": BROKEN}.get(answer.kind, FAILED)
 
 
 async def play(overrides: Sequence[str], output: Console, progress: Console) -> int:

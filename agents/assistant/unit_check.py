@@ -20,6 +20,28 @@ _IN_DEGREES = re.compile(
 _TO_RADIANS = re.compile(r"radians|deg2rad|\bpi\b|from_parameters")
 
 
+_UNIT_WORDS = sorted(
+    {*RULES["units"], "eV", "K", "nm", "pm", "g/cm^3", "kg/m^3", "kJ/mol", "Å^3"}
+    | {"angstrom", "degrees", "bar", "kbar", "meV/atom", "Ha", "Ry", "amu", "J/mol"},
+    key=len,
+    reverse=True,
+)
+_QUANTITY = re.compile(
+    r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:\s?[x×]\s?10\^?-?\d+|[eE][-+]?\d+)?"  # noqa: RUF001
+    rf"\s?(?:{'|'.join(map(re.escape, _UNIT_WORDS))})(?![\w/])"
+    r"|(?<![\w.-])[-+]?\d+\.\d+(?![\w.])"
+)
+MOST_STATED = 6  # quantities that a note lists
+
+
+def stated_quantities(text: str, question: str) -> list[str]:
+    """Numbers with a unit or decimals in a text that the question does not give itself."""
+    quantities = [" ".join(match[0].split()) for match in _QUANTITY.finditer(text)]
+    given = [" ".join(match[0].split()) for match in _QUANTITY.finditer(question)]
+    unique = dict.fromkeys(q for q in quantities if q not in given)
+    return list(unique)[:MOST_STATED]
+
+
 def unconverted(
     values: Sequence[Value], trace: Trace, tree: ast.Module
 ) -> Iterator[str]:

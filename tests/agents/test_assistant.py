@@ -1,5 +1,6 @@
 """The assistant as a user meets it: the command, an endpoint, executed code."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,21 @@ def test_what_is_piped_in_is_a_file(httpserver, tmp_path):
     assert (out / "answer.py").is_file()
     (kept,) = (tmp_path / "sessions").glob("*/stdin-1.txt")
     assert (kept.stat().st_mode & 0o77, kept.parent.stat().st_mode & 0o77) == (0, 0)
+
+
+def test_numbers_in_words_were_not_computed(httpserver, capsys):
+    words = "in words: its gap is 1.12 eV and its density 2.33 g/cm^3."
+    Endpoint(httpserver).play(words)
+    code = main(["ask", "Of silicon?", "--json", *options(httpserver, "states")])
+    shown = json.loads(capsys.readouterr().out)
+    assert code == 4
+    assert shown["computed"] is False
+    assert shown["notes"] == [
+        "no code was executed; 1.12 eV and 2.33 g/cm^3 are the model's statement"
+    ]
+
+
+def test_an_endpoint_out_of_reach_has_an_exit_code_of_its_own(capsys):
+    words = ["model.base_url=http://127.0.0.1:9/v1", "model.name=nobody"]
+    assert main(["ask", RUTILE, *words, "model.max_retries=0", "retrieval=none"]) == 5
+    assert "Infrastructure error" in capsys.readouterr().out
