@@ -19,7 +19,7 @@ from agents.episode import Context
 from agents.models import Chat, ModelClient, ModelConfig, Scene, build_model, find_price
 from matsmith.core.errors import UsageError
 from retrieval.base import Hit, RetrievalError, Retriever
-from sandbox import environments
+from sandbox import environments, stoppable
 from sandbox.base import Sandbox, SandboxConfig, Verifier
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ async def open_runtime(
     versions: Mapping[str, str] = {}
     async with AsyncExitStack() as stack:
         if executes or config.retrieval.source != "none":
-            await asyncio.to_thread(environments.build, environment, say=say)
+            await stoppable.in_thread(environments.build, environment, say=say)
             versions = environments.installed_versions(environment)
             making = partial(open_retriever, config, packages, limits, writer=writer)
             if (

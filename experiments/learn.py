@@ -7,7 +7,6 @@ tests where it has any. From then on ``matsmith ask --library NAME``, ``serve``,
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 import sys
@@ -35,7 +34,7 @@ from matsmith.core.terminal import printable
 from retrieval.evaluate import Choice
 from retrieval.evaluate import build as build_retriever
 from retrieval.retriever import CorpusRetriever
-from sandbox import environments, libraries, own
+from sandbox import environments, libraries, own, stoppable
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.libraries import Learnt
@@ -91,12 +90,12 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     try:
         if project is None:
             say(f"choosing versions for {options.library}")
-            await asyncio.to_thread(
+            await stoppable.in_thread(
                 own.require, options.library, target / "env", base=options.base
             )
         else:
             on_host = options.build == "host"
-            await asyncio.to_thread(
+            await stoppable.in_thread(
                 own.make,
                 project,
                 target / "env",
@@ -109,7 +108,7 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
             shutil.rmtree(target, ignore_errors=True)
         raise
     env = str(target / "env")
-    await asyncio.to_thread(environments.build, env, say=say)
+    await stoppable.in_thread(environments.build, env, say=say)
     site = environments.site_packages(env)
     packages = import_names(distribution, site)
     library = read_library(packages, site).public()

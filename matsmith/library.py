@@ -5,7 +5,6 @@ What stays open between calls runs on an event loop and a thread of its own (any
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import concurrent.futures
 import queue
@@ -28,7 +27,7 @@ from agents.runtime import open_retriever
 from matsmith.core.errors import UsageError
 from retrieval.base import Retriever as Finder
 from retrieval.langchain import document_of
-from sandbox import environments
+from sandbox import environments, stoppable
 from sandbox.base import Execution, Mount
 from sandbox.base import Sandbox as Runs
 from sandbox.factory import get_sandbox
@@ -223,7 +222,7 @@ class Sandbox(Opened[Runs]):
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Runs]:
         config = self._config
-        await asyncio.to_thread(environments.build, config.env, say=self._say)
+        await stoppable.in_thread(environments.build, config.env, say=self._say)
         limits = config.sandbox.model_copy(update={"env": config.env})
         async with get_sandbox(limits) as made:
             yield made
@@ -268,7 +267,7 @@ class Retriever(Opened[Finder]):
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Finder]:
         config = self._config
-        there = await asyncio.to_thread(packages, config, self._say)
+        there = await stoppable.in_thread(packages, config, self._say)
         limits = config.sandbox.model_copy(update={"env": config.env})
         made = await open_retriever(config, there, limits, writer=None)
         assert made is not None

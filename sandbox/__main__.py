@@ -19,7 +19,7 @@ from rich.table import Table
 from matsmith.core.command import Command, Nothing, run_one_of
 from matsmith.core.configuration import data_of
 from matsmith.core.progress import saying
-from sandbox import bubblewrap, docker, environments
+from sandbox import bubblewrap, docker, environments, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ENGINES, available, engines, get_sandbox
 from sandbox.inside.probe import CONTROLS
@@ -85,7 +85,7 @@ def install_bubblewrap() -> str:
 
 
 def _execute(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return environments.execute(
+    return stoppable.execute(
         command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     )
 

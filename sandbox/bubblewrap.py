@@ -29,7 +29,7 @@ from typing import Any, Self
 from filelock import FileLock
 
 from matsmith.core.configuration import data_of
-from sandbox import environments, launcher
+from sandbox import environments, launcher, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
 from sandbox.pool import PooledSandbox
@@ -122,7 +122,7 @@ class ProcessChannel(Channel):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._follower, 2.0)
         self.process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
-        await asyncio.to_thread(self._after)
+        self._after()
         return self._last_words
 
 
@@ -141,7 +141,7 @@ class Bubblewrap:
         """See :class:`sandbox.worker.Backend`."""
         environment = self._environment
         if environment is None:
-            environment = await asyncio.to_thread(self.prepare)
+            environment = await stoppable.in_thread(self.prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         group = make_cgroup(limit, self._config.options.get("cgroup"))
         sources = [environment.folder, *filter(None, [environment.own])]
@@ -247,7 +247,7 @@ class Unsafe:
         """See :class:`sandbox.worker.Backend`."""
         if sys.platform != "linux":
             raise SandboxError("the fork server needs Linux; install Docker instead")
-        environment = await asyncio.to_thread(environments.build, self._config.env)
+        environment = await stoppable.in_thread(environments.build, self._config.env)
         scratch = Path(tempfile.mkdtemp(prefix="matsmith-unsafe-"))
         variables = child_environment(self._config) | {
             "PATH": f"{environment.folder}/bin:/usr/bin:/bin",
@@ -296,7 +296,7 @@ def precompile(environment: environments.Environment, backend: Backend) -> None:
                     f"{inside}/{path.relative_to(root).as_posix()}": path
                     for path in found
                 }
-                asyncio.run(_compile(sources, environment.python, backend))
+                stoppable.run(_compile(sources, environment.python, backend))
                 stamp.touch()
 
 
@@ -350,7 +350,7 @@ def problem() -> str | None:
         "true",
     ]
     try:
-        tried = environments.execute(command, timeout=30, env={"PATH": "/usr/bin:/bin"})
+        tried = stoppable.execute(command, timeout=30, env={"PATH": "/usr/bin:/bin"})
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap fails to start: {error}"
     if tried.returncode == 0:

@@ -31,7 +31,7 @@ import requests.exceptions
 from docker.models.containers import Container
 from docker.types import LogConfig, Ulimit
 
-from sandbox import environments
+from sandbox import environments, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import CONFINEMENT, FORK_SERVER_MB, child_environment
 from sandbox.exchange import INPUTS_LIMIT
@@ -213,7 +213,7 @@ class ContainerChannel(Channel):
                 while True:
                     await self._receive()
         self._writer.close()
-        await asyncio.shield(asyncio.to_thread(self._remove))
+        await stoppable.to_the_end(self._remove)
         return self._last_words
 
     def _remove(self) -> None:
@@ -244,7 +244,7 @@ class Docker:
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
         try:
-            image = await asyncio.to_thread(build, self._engine, self._config.env)
+            image = await stoppable.in_thread(build, self._engine, self._config.env)
             own = await asyncio.to_thread(environments.own_packages, self._config.env)
             container, attached = await asyncio.to_thread(self._start, image, own)
         except _ERRORS as error:

@@ -25,7 +25,6 @@ import logging
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +36,7 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from matsmith.core.terminal import printable
+from sandbox import stoppable
 from sandbox.base import SandboxError
 
 ENVS = Path(__file__).parent / "envs"
@@ -228,11 +228,15 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
         # The Python that it was made from may be gone.
         if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
             shutil.rmtree(target, ignore_errors=True)
-            facts = (
-                _link(found, base, target)
-                if found and base
-                else _install(name, target, say)
-            )
+            try:
+                facts = (
+                    _link(found, base, target)
+                    if found and base
+                    else _install(name, target, say)
+                )
+            except BaseException:
+                shutil.rmtree(target, ignore_errors=True)
+                raise
             facts["packages"] = _distributions(target) | facts["packages"]
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
@@ -360,18 +364,11 @@ def uv(
     """Run uv in a folder; raises :class:`SandboxError` with the end of what it said."""
     known = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     command = [sys.executable, "-m", "uv", *arguments]
-    done = execute(command, env=known | variables, umask=0o022, cwd=folder)
+    done = stoppable.execute(command, env=known | variables, umask=0o022, cwd=folder)
     if done.returncode != 0:
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])
         what = f"uv {' '.join(arguments[:2])} failed:\n{lines}"
         raise SandboxError("\n".join(filter(None, [what, hint])))
-
-
-def execute(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a fixed program to its end, and take what it writes; see `subprocess.run`."""
-    return subprocess.run(  # noqa: S603
-        command, capture_output=True, text=True, check=False, **options
-    )
 
 
 def site_packages(name: str) -> Path:

@@ -20,7 +20,7 @@ import sys
 from sandbox.server.kernel import BIND, NEWNS, PRIVATE_TREE, Cgroup, check, libc, mount
 
 PLACE = "/mnt"
-CGROUP_FDS = (90, 91, 92)  # from which the fork server reads `Cgroup.FILES`
+CGROUP_FDS = (20, 21, 22)  # from which the fork server reads `Cgroup.FILES`
 
 
 def give_up_root(user: int, sources: list[str]) -> None:

@@ -172,8 +172,13 @@ def digest_of(project: Path) -> str:
     for place, folders, names in os.walk(project):
         folders[:] = set(folders) - environments.unwanted(place, folders)
         files += [Path(place, name) for name in names if name.endswith(".py")]
-    found = hashlib.sha256()
-    for file in sorted(filter(Path.is_file, files)):
-        found.update(f"{file.relative_to(project).as_posix()}\0".encode())
-        found.update(hashlib.sha256(file.read_bytes()).digest())
-    return found.hexdigest()[:16]
+    root = project.resolve()
+    own = [
+        file for file in files if file.is_file() and file.resolve().is_relative_to(root)
+    ]
+    whole = hashlib.sha256()
+    for file in sorted(own):
+        whole.update(f"{file.relative_to(project).as_posix()}\0".encode())
+        with file.open("rb") as content:
+            whole.update(hashlib.file_digest(content, "sha256").digest())
+    return whole.hexdigest()[:16]

@@ -13,7 +13,6 @@ network). Packages that it needs must have wheels.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 import sys
@@ -28,8 +27,9 @@ from pydantic import BaseModel, Field
 
 from matsmith.core.command import Command
 from matsmith.core.terminal import printable
-from sandbox import environments, libraries
+from sandbox import build_backend, environments, libraries, stoppable
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
+from sandbox.copying import copy_folder
 from sandbox.factory import get_sandbox
 
 BASE = "live"
@@ -37,28 +37,8 @@ BASE = "live"
 _EPOCH = "315532800"
 _SECONDS = 600.0
 _MOST_TOOLS = 50
-_WHEEL = re.compile(r"[\w.+!-]+\.whl")
-#: Runs inside: PEP 517, in the build's own environment.
-_BUILDER = f"""
-import importlib, os, shutil, sys
-def build(backend, paths, known):
-    os.environ["SOURCE_DATE_EPOCH"] = "{_EPOCH}"
-    shutil.copytree("project", "source")
-    os.chdir("source")
-    sys.path[:0] = [os.path.abspath(path) for path in paths]
-    module, _, name = backend.partition(":")
-    hooks = importlib.import_module(module)
-    for part in filter(None, name.split(".")):
-        hooks = getattr(hooks, part)
-    ask = getattr(hooks, "get_requires_for_build_wheel", lambda: [])
-    more = [one for one in ask() if one not in known]
-    if more:
-        return {{"more": more}}
-    os.mkdir("../wheels")
-    wheel = hooks.build_wheel("../wheels")
-    with open("../wheels/" + wheel, "rb") as file:
-        return {{"name": wheel, "wheel": file.read()}}
-"""
+_WHEEL = re.compile(r"[\w.+!-]{1,200}\.whl")
+_MOST_DESCRIPTION = 1 << 20  # bytes of a pyproject.toml
 MOST_UNPACKED = 512 << 20  # bytes of an unpacked wheel
 #: The first requirement that uv finds unmet, or else the first cause that it names.
 _CAUSES = (
@@ -95,13 +75,13 @@ def make(
     ):  # building leaves things beside the sources
         wheels = Path(temporary) / "wheels"
         copy = Path(temporary) / "project"
-        shutil.copytree(project, copy, ignore=environments.unwanted)
+        copy_folder(project, copy, environments.unwanted)
         say(f"building a wheel of {name}")
         if on_host:
             command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
             environments.uv(command, copy, SOURCE_DATE_EPOCH=_EPOCH)
         else:
-            file, data = asyncio.run(
+            file, data = stoppable.run(
                 _build_inside(copy, system, Path(temporary) / "tools")
             )
             wheels.mkdir()
@@ -231,15 +211,17 @@ def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
 
 def described(project: Path) -> tuple[str, Mapping[str, Any]]:
     """Name and ``build-system`` of a ``pyproject.toml``."""
-    try:
-        content = tomllib.loads(
-            (project / "pyproject.toml").read_text(encoding="utf-8")
-        )
-        return str(content["project"]["name"]), dict(content.get("build-system", {}))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    path = project / "pyproject.toml"
+    if not path.resolve().is_relative_to(project.resolve()):
         raise SandboxError(
-            f"{project / 'pyproject.toml'}: no project.name ({error!r})"
-        ) from None
+            f"{path}: a link that leads out of the project, to {path.resolve()}"
+        )
+    try:
+        with path.open("rb") as file:
+            content = tomllib.loads(file.read(_MOST_DESCRIPTION).decode("utf-8"))
+        return str(content["project"]["name"]), dict(content.get("build-system", {}))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SandboxError(f"{path}: no project.name ({error!r})") from None
 
 
 async def _build_inside(
@@ -259,10 +241,16 @@ async def _build_inside(
             disk_mb=1024,
             options={"warmup": False},
         )
-        code = f"{_BUILDER}\ndef main():\n    return build({backend!r}, {paths!r}, {requires!r})\n"
+        arguments = [backend, paths, requires, _EPOCH]
         mounts = [Mount(project, "project")]
         async with get_sandbox(config) as sandbox:
-            done = await sandbox.run(code, "main", timeout=_SECONDS, mounts=mounts)
+            done = await sandbox.call(
+                build_backend.__name__,
+                build_backend.build.__name__,
+                arguments,
+                timeout=_SECONDS,
+                mounts=mounts,
+            )
         found = done.result
         if done.outcome is not Outcome.OK or not isinstance(found, dict):
             raise SandboxError(

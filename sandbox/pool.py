@@ -30,6 +30,7 @@ RECYCLE_AFTER = (
 )
 CANARY = "def sing():\n    return list(map(str, range(3)))"
 CANARY_RESULT = ["0", "1", "2"]
+_CLOSED = "the sandbox is closed; get a new one from get_sandbox"
 KEPT_INPUTS = 64  # mounts whose files stay in memory
 
 
@@ -90,6 +91,8 @@ class Pool(Workers):
             try:
                 done = await self._once(job, placed)
             except WorkerError as error:
+                if self._closed:
+                    raise SandboxError(_CLOSED) from error
                 log.warning(
                     "a %s worker failed, trying again: %s", self.tier, printable(error)
                 )
@@ -108,7 +111,7 @@ class Pool(Workers):
         """Two workers died with the same code: its doing when a third one is in order."""
         self._proven = False  # the third one proves its controls, too
         try:
-            canary = await self._once(Job(CANARY.encode(), "sing"))
+            canary = await self._once(Job(CANARY.encode(), "sing"), fresh=True)
         except WorkerError as error:
             fault, alive = error, False
         else:
@@ -133,10 +136,14 @@ class Pool(Workers):
         self._busy.clear()
         await asyncio.gather(*(worker.close() for worker in workers))
 
-    async def _once(self, job: Job, inputs: Placed = ()) -> Execution:
+    async def _once(
+        self, job: Job, inputs: Placed = (), *, fresh: bool = False
+    ) -> Execution:
         if self._closed:
-            raise SandboxError("the sandbox is closed; get a new one from get_sandbox")
-        worker = self._idle.pop() if self._idle else await self._start()
+            raise SandboxError(_CLOSED)
+        if fresh and self._idle:
+            await self._idle.pop().close()
+        worker = await self._start() if fresh or not self._idle else self._idle.pop()
         if not worker.fits(inputs):
             await worker.close()
             worker = await self._start()

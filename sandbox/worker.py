@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import errno
 import json
 import os
+import resource
 import signal
 import struct
 from abc import ABC, abstractmethod
@@ -166,7 +168,16 @@ class Worker:
             "disk_mb": config.disk_mb,
             "calls": CALLS,
         }
-        channel, special = await backend.open()
+        try:
+            channel, special = await backend.open()
+        except OSError as error:
+            if error.errno not in {errno.EMFILE, errno.ENFILE}:
+                raise
+            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            raise SandboxError(
+                f"too many open files: this process may have {allowed}, and each worker needs some;"
+                " raise the limit (`ulimit -n 1024`) or take fewer workers"
+            ) from error
         try:
             async with asyncio.timeout(START_SECONDS):
                 await channel.write(b"%08d" % len(RUNNER) + RUNNER)

@@ -32,6 +32,7 @@ from sandbox.inside.tagged import (
     restore,
 )
 from sandbox.server.jails import Jail
+from sandbox.server.kernel import renumber
 
 NICE = 5  # of the code: the fork server that watches it comes first
 
@@ -42,13 +43,12 @@ def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn
     ``shipped`` finds our own modules: for a call of one of them, for nothing else. ``fds`` are the
     order, and the write ends for stdout, stderr, the result and for failures before the code.
     """
-    setup = 4
+    order, *streams, setup = fds
     try:
-        order, *fds = fds
         null = os.open(os.devnull, os.O_RDONLY)
-        _renumber([null, *fds, order])
-        request, code = _read_order(setup + 1)
-        os.closerange(setup + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        setup, order = renumber([null, *streams, setup, order])[-2:]
+        request, code = _read_order(order)
+        os.closerange(order, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         os.setsid()  # signals to the group of process 0 end here
         os.nice(NICE)
         shown = [(item["key"], item["target"]) for item in request["mounts"]]
@@ -94,14 +94,6 @@ def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn
         os._exit(0)
     finally:  # whatever the code did to its descriptors: never back into the server
         os._exit(71)
-
-
-def _renumber(descriptors: list[int]) -> None:
-    """Give descriptors the numbers from 0 on."""
-    for number, descriptor in enumerate(descriptors):  # out of the way of these first
-        os.dup2(descriptor, number + 100)
-    for number in range(len(descriptors)):
-        os.dup2(number + 100, number)
 
 
 def _read_order(descriptor: int) -> tuple[dict[str, Any], bytes]:

@@ -293,10 +293,8 @@ class UserJail(Jail):
         (orders, order), (answer, answers) = os.pipe(), os.pipe()
         pid = os.fork()
         if pid == 0:
-            kept = [
-                os.dup2(fd, number) for number, fd in enumerate((orders, answers), 100)
-            ]
-            os.closerange(3, 100)
+            kept = kernel.renumber([orders, answers], first=3)
+            os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
             _sweep_on_order(self.SWEEPER, *kept)
         os.close(orders)
         os.close(answers)

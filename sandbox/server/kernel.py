@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import resource
@@ -127,6 +128,17 @@ def conceal(place: str) -> None:
         for _, inner in mounts:  # what covered a part of it is gone with it
             if inner.startswith(f"{point}/"):
                 mount("tmpfs", inner, "tmpfs", RDONLY | PRIVATE, "mode=755,size=4k")
+
+
+def renumber(descriptors: list[int], first: int = 0) -> list[int]:
+    """Give descriptors the numbers from ``first`` on; returns these."""
+    numbers = list(range(first, first + len(descriptors)))
+    above = first + len(descriptors)
+    copies = [fcntl.fcntl(each, fcntl.F_DUPFD, above) for each in descriptors]
+    for copy, number in zip(copies, numbers, strict=True):
+        os.dup2(copy, number)
+        os.close(copy)
+    return numbers
 
 
 def prctl(option: int, *values: int) -> None:

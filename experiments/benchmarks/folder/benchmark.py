@@ -7,7 +7,6 @@ questions that have a reference solution: those of a folder, or ours.
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ from experiments.scorers.properties import PropertyScorer
 from matsmith.core.command import Command, Commas, Word, run_one_of
 from matsmith.core.progress import meter
 from matsmith.core.terminal import printable
-from sandbox import environments, libraries
+from sandbox import environments, libraries, stoppable
 
 _COMMANDS = "Questions that have a reference solution: those in a folder of one's own, and ours."
 ABOUT = """\
@@ -194,7 +193,7 @@ async def _check(options: Options) -> int:
             environments.OWN,
         }
     console, reports = Console(stderr=True), []
-    await asyncio.to_thread(environments.build, env, say=console.print)
+    await stoppable.in_thread(environments.build, env, say=console.print)
     async with Checker(options.backend, env=env, recorded=sorted(recorded)) as checker:
         found = {folder.name: folder for folder in question_folders(root)}
         if not found:

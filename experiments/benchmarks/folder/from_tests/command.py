@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,7 @@ from matsmith.core.command import Command
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter
 from matsmith.core.terminal import printable
-from sandbox import environments
+from sandbox import environments, stoppable
 from sandbox.base import Execution, Outcome
 
 
@@ -72,7 +71,7 @@ async def build(
     shutil.rmtree(questions, ignore_errors=True)
     questions.mkdir(parents=True)
     write_rejected(lost, [])  # marks the folder as ours, also after a failure
-    await asyncio.to_thread(environments.build, options.env, say=console.print)
+    await stoppable.in_thread(environments.build, options.env, say=console.print)
     with console.status(f"reading {options.package}"):
         site = environments.site_packages(options.env)
         library = read_library([options.package], site).public()
