@@ -279,11 +279,26 @@ def map_line(entry: Entry) -> str:
     return f"{signature(entry) or short}: {about[:_LINE]}{unit}"
 
 
+# -- what symbols need
+
+
+def noted(symbol: Symbol, sentences: Iterable[str]) -> str:
+    """A symbol with everything that is said of it."""
+    kind = "" if symbol.kind == "function" else f" [{symbol.kind}]"
+    called = signature(symbol) or symbol.name
+    return f"{symbol.qualname}{kind}\n{called}\n{' '.join(sentences)}"
+
+
+def noted_module(name: str, sentences: Iterable[str]) -> str:
+    """A module with what it says of no symbol in particular."""
+    return f"{name} [module]\n{' '.join(sentences)}"
+
+
 # -- pages of the toolbox
 
 
 def page(entry: Entry) -> dict[str, Any]:
-    """What tools show of an entry, as the fields of :class:`agents.toolbox.library.Page`."""
+    """What tools show of an entry, as the fields of :class:`indexes.pages.Page`."""
     text = document(entry)
     shared = {
         "name": entry.qualname,

@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,12 @@ from pydantic import TypeAdapter
 
 from docgen import render
 from docgen.symbols import Chunk, Entry, Symbol
+from indexes.pages import ALIASES, PAGES, Documents, Page
+from indexes.table import SymbolTable
 
 _log = logging.getLogger(__name__)
 
+_PAGES_FORM = 1  # raised when pages say other things of the same entries
 _DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
 #: What the folder of a corpus is not named by.
 _STALE = (("sources_digest", "source files changed"), ("code", "code changed"))
@@ -103,6 +106,21 @@ class Corpus:
     entries: Sequence[Entry]
     aliases: Mapping[str, str]
     folder: Path
+
+    @cached_property
+    def table(self) -> SymbolTable:
+        """The entries by name."""
+        return SymbolTable(self.entries, self.aliases)
+
+    @cached_property
+    def pages(self) -> Documents:
+        """What tools show of the entries."""
+        return Documents(map(page_of, self.entries), self.aliases)
+
+
+def page_of(entry: Entry) -> Page:
+    """What tools show of an entry."""
+    return Page(**render.page(entry))
 
 
 #: A line of a corpus is one of these under its name.
@@ -271,6 +289,19 @@ async def index_folder(
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         yield folder, fits, partial(path.write_bytes, stamp)
+
+
+async def written_pages(corpus: Corpus) -> Path:
+    """The folder with the pages of a corpus and its aliases, for code in the sandbox."""
+    async with index_folder(corpus, "pages", _PAGES_FORM) as (folder, fits, finish):
+        if not fits:
+            with (folder / PAGES).open("w", encoding="utf-8") as file:
+                for entry in corpus.entries:
+                    file.write(json.dumps(render.page(entry)) + "\n")
+            aliases = json.dumps(dict(corpus.aliases))
+            (folder / ALIASES).write_text(aliases, encoding="utf-8")
+            finish()
+    return folder
 
 
 def indexed_texts(corpus: Corpus) -> list[str]:

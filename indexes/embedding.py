@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
-from indexes.tokens import tokens
+from indexes.pages.words import tokens
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
 from matsmith.core.targets import describe

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from indexes.corpus import Corpus, index_folder, indexed_texts
-from indexes.tokens import tokens
+from indexes.pages.words import tokens
 
 _log = logging.getLogger(__name__)
 _FORMAT = 2  # of the indexed texts and tokens

@@ -41,6 +41,7 @@ from docgen.symbols import (
 )
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
+from indexes.pages.names import NameIndex
 from matsmith.core.progress import Progressing, meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
@@ -308,18 +309,17 @@ def _symbols(
                 found.setdefault(symbol.qualname, (symbol, home))
     aliases = _aliases(pages, {name: symbol for name, (symbol, _) in found.items()})
     paths = _import_paths(aliases, modules)
-    short: dict[str, list[str]] = {}
-    for name, (symbol, _) in found.items():
-        if symbol.kind == "class":
-            short.setdefault(name.rpartition(".")[2], []).append(name)
+    classes = NameIndex(
+        (name for name, (symbol, _) in found.items() if symbol.kind == "class"), {}
+    )
 
     def resolve(names: Sequence[str]) -> tuple[str, ...]:
         """Classes among names that are qualified, or short and unambiguous."""
         meant = (
-            [n] if n in found else short.get(n.rpartition(".")[2], []) for n in names
+            classes.exact(name) or classes.find(name.rpartition(".")[2])
+            for name in names
         )
-        sure = (each[0] for each in meant if len(each) == 1)
-        return tuple(dict.fromkeys(n for n in sure if found[n][0].kind == "class"))
+        return tuple(dict.fromkeys(name for name in meant if name is not None))
 
     symbols = []
     for name in sorted(found):

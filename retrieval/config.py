@@ -82,7 +82,7 @@ class RetrievalConfig(_Group):
         Ask also once per listed property, and fuse the rankings.
     small_package
         Documents of the largest package within which each property is looked for, with the
-        definitions of what these say that they need (`retrieval.package`); zero: never.
+        definitions of what these say that they need (`indexes.references`); zero: never.
     index
         Put a map of the library in front: names with signatures and one line, the best for the
         question; ``alone``: instead of documents.

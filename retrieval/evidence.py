@@ -12,9 +12,8 @@ from itertools import zip_longest
 import numpy as np
 
 from docgen.symbols import Symbol
+from indexes.table import SymbolTable
 from retrieval.config import Evidence
-from retrieval.linking import Linker
-from retrieval.package import Terms
 from retrieval.scorers import Ranking, Scorer, Scores, properties, top
 
 _TYPE_SOURCES = 30  # best documents whose parameter types are followed
@@ -31,13 +30,12 @@ class SymbolRanker:
         self,
         scorer: Scorer,
         symbols: Sequence[Symbol],
-        linker: Linker,
+        table: SymbolTable,
         evidence: Evidence,
         small_package: int = 0,
     ) -> None:
-        self._scorer, self._symbols, self._linker = scorer, symbols, linker
+        self._scorer, self._symbols, self._table = scorer, symbols, table
         self._evidence, self._small_package = evidence, small_package
-        self._terms: dict[tuple[int, ...], Terms] = {}
         position = {symbol.qualname: i for i, symbol in enumerate(symbols)}
         self._position = position
         # The document of its class lists an attribute; as a text of its own it is so short that it
@@ -68,38 +66,44 @@ class SymbolRanker:
         inside = self._inside(query)
         if not inside:
             return whole
-        if inside not in self._terms:
-            self._terms[inside] = Terms(
-                [self._symbols[position] for position in inside]
-            )
-        terms = self._terms[inside]
-        local = {position: number for number, position in enumerate(inside)}
-        asked = [await self._whole(text, depth) for text in properties(query)] or [
-            whole
+        best = [
+            [position for position, _ in ranking if position in inside]
+            for ranking in await self._by_property(query, depth) or [whole]
         ]
-        found: dict[int, None] = {}
-        for turn in zip_longest(
-            *([local[p] for p, _ in one if p in local] for one in asked)
-        ):
-            found.update(dict.fromkeys(terms.closure(p for p in turn if p is not None)))
+        first = self._with_needs(sorted(inside), best, depth)
+        order = dict.fromkeys([*first, *(position for position, _ in whole)])
+        top_score = whole[0][1] if whole else 1.0
+        return [
+            (position, top_score / rank)
+            for rank, position in enumerate([*order][:depth], start=1)
+        ]
+
+    async def _by_property(self, query: str, depth: int) -> list[Ranking]:
+        """A ranking for each property that a query lists."""
+        return [await self._whole(text, depth) for text in properties(query)]
+
+    def _with_needs(
+        self, inside: Sequence[int], rankings: Sequence[Sequence[int]], depth: int
+    ) -> list[int]:
+        """The best of every ranking and what they need, then the next best, ..."""
+        names = [self._symbols[position].qualname for position in inside]
+        terms = self._table.terms(names)
+        found: dict[str, None] = {}
+        for turn in zip_longest(*rankings):
+            roots = (self._symbols[p].qualname for p in turn if p is not None)
+            found.update(dict.fromkeys(terms.walk(roots)))
             if len(found) >= depth:
                 break
-        positions = [
-            *(inside[number] for number in found),
-            *(position for position, _ in whole),
-        ]
-        best = whole[0][1] if whole else 1.0
-        order = list(dict.fromkeys(positions))[:depth]
-        return [(position, best / rank) for rank, position in enumerate(order, start=1)]
+        return [self._position[name] for name in found]
 
-    def _inside(self, query: str) -> tuple[int, ...]:
+    def _inside(self, query: str) -> frozenset[int]:
         """Positions of what is in the packages that a query names, if none of them is large."""
-        named = [names for names in self._linker.packages(query) if "." not in names[0]]
-        if any(len(names) > self._small_package for names in named):
-            return ()
-        return tuple(
-            sorted({i for names in named for i in _positions(names, self._position)})
-        )
+        packages = [
+            names for names in self._table.packages(query) if "." not in names[0]
+        ]
+        if any(len(names) > self._small_package for names in packages):
+            return frozenset()
+        return frozenset(i for p in packages for i in _positions(p, self._position))
 
     async def _whole(self, query: str, depth: int) -> Ranking:
         scores = np.where(self._attributes, np.float32(0), await self._scorer(query))
@@ -111,7 +115,7 @@ class SymbolRanker:
             np.maximum.at(best, self._owner, scores[self._own])
             scores = scores + evidence.members * best
         scores = np.where(self._functions, (1 + evidence.functions) * scores, scores)
-        named = _positions(self._linker.named(query), self._position)
+        named = _positions(self._table.named(query), self._position)
         if evidence.types:
             scores = self._with_types(scores, named)
         if evidence.links and named:
@@ -121,7 +125,7 @@ class SymbolRanker:
 
     def _with_packages(self, scores: Scores, query: str) -> Scores:
         result = scores.copy()
-        for inside in self._linker.packages(query):
+        for inside in self._table.packages(query):
             positions = _positions(inside, self._position)
             rarity = np.log(len(scores) / max(1, len(positions)))
             result[positions] *= 1 + self._evidence.packages * rarity

@@ -24,7 +24,6 @@ from indexes.llm_doc import Writer, llm_doc_corpus
 from retrieval.base import QuestionRetriever, Retriever
 from retrieval.config import RetrievalConfig, own_source
 from retrieval.evidence import SymbolRanker
-from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever, IndexRetriever
 from retrieval.scorers import Scorer, by_score, fused, graph_scorer, per_property
 
@@ -88,12 +87,12 @@ class RetrieverFactory:
         corpus, settings = await making, self.settings
         symbols = settings.source in SYMBOLS and corpus.manifest.source != QUESTION
         scorer = await self._scorer(corpus, symbols=symbols)
-        linker, rank = Linker(corpus.entries, corpus.aliases), by_score(scorer)
+        rank = by_score(scorer)
         if symbols:
             more = (settings.evidence, settings.small_package)
             documented = [e for e in corpus.entries if isinstance(e, Symbol)]
-            rank = SymbolRanker(scorer, documented, linker, *more).rank
-        found = CorpusRetriever(settings.name, corpus, rank, linker)
+            rank = SymbolRanker(scorer, documented, corpus.table, *more).rank
+        found = CorpusRetriever(settings.name, corpus, rank)
         if not settings.index:
             return found
         return IndexRetriever(

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from docgen import render
 from docgen.reading import last_tagged
-from indexes.tokens import tokens
+from indexes.pages.words import tokens
 from retrieval.base import Hit
 
 CHARACTERS_PER_TOKEN = 4  # an estimate: English and code, usual tokenizers

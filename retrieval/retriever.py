@@ -9,7 +9,6 @@ from docgen.symbols import Chunk, Entry
 from indexes import RetrievalError
 from indexes.corpus import Corpus
 from retrieval.base import MAP, Hit, Retriever
-from retrieval.linking import Linker
 from retrieval.prompting import CHARACTERS_PER_TOKEN
 from retrieval.scorers import DEPTH, Ranker
 
@@ -19,15 +18,10 @@ class CorpusRetriever(Retriever):
 
     corpus: Corpus
 
-    def __init__(self, name: str, corpus: Corpus, rank: Ranker, linker: Linker) -> None:
+    def __init__(self, name: str, corpus: Corpus, rank: Ranker) -> None:
         self.name = name
         self.corpus = corpus
         self._rank = rank
-        self._linker = linker
-        self._by_qualname: dict[str, Entry] = {}
-        for entry in corpus.entries:
-            for qualname in entry.covers:
-                self._by_qualname.setdefault(qualname, entry)
 
     async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         """The ``k`` best entries for ``query``; fewer when fewer match."""
@@ -41,14 +35,13 @@ class CorpusRetriever(Retriever):
 
         In a corpus of chunks: the chunk in which the symbol's description begins.
         """
-        qualname = self._linker.resolve(name)
-        entry = self._by_qualname.get(qualname) if qualname is not None else None
+        entry = self.corpus.table.find(name)
         return None if entry is None else Hit(entry)
 
     async def named(self, query: str, *, k: int) -> Sequence[Hit]:
         """The first ``k`` symbols that a query names, in order of appearance."""
-        names = self._linker.named(query)
-        return [Hit(self._by_qualname[n]) for n in names if n in self._by_qualname][:k]
+        found = map(self.corpus.table.find, self.corpus.table.named(query))
+        return [Hit(entry) for entry in found if entry is not None][:k]
 
 
 class IndexRetriever(Retriever):

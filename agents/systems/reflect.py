@@ -34,9 +34,10 @@ from agents.drafts import (
 from agents.episode import Episode
 from agents.prompts import Attempt
 from agents.systems.agentic import read_lines
-from agents.toolbox.links import OpenInput, library_of, small_links
 from docgen.symbols import Chunk
+from indexes.references import Documentation, OpenInput
 from retrieval.base import Hit
+from retrieval.config import SMALL_PACKAGE
 from retrieval.scorers import properties
 
 ROUNDS = 4  # requests for what descriptions mean, before one draft
@@ -244,13 +245,21 @@ class Dossier:
     """
 
     def __init__(self, episode: Episode, *, opened: bool) -> None:
-        library = library_of(episode.context.retriever) if opened else None
         self._episode = episode
-        self._links = small_links(library, episode.question.query) if library else None
+        self._links = self._read_documents() if opened else None
         self._roots: dict[str, None] = {}
         self._chosen: dict[tuple[str, str], str] = {}
         self._asked: set[tuple[str, str]] = set()
         self._told: frozenset[str] = frozenset()
+
+    def _read_documents(self) -> Documentation | None:
+        """The documents of the small packages that the question names."""
+        retriever = self._episode.context.retriever
+        if retriever is None or retriever.corpus is None:
+            return None
+        table = retriever.corpus.table
+        packages = table.small(SMALL_PACKAGE, self._episode.question.query)
+        return table.documentation(packages) if packages else None
 
     async def begin(self) -> list[Hit]:
         """What the properties that the question lists need; nothing where it lists none."""

@@ -16,20 +16,14 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from agents.answer import Answer, UnreadableError, named_answer
-from agents.toolbox import library as library_file
 from agents.toolbox import texts
 from agents.toolbox import watch as watch_file
-from agents.toolbox.library import Page
-from agents.toolbox.links import (
-    Documentation,
-    Links,
-    library_of,
-    small_links,
-    written_pages,
-)
 from agents.toolbox.texts import PAGE, Mistake, Tool
-from docgen import render
+from indexes import pages
+from indexes.corpus import Corpus, page_of, written_pages
+from indexes.references import Documentation
 from retrieval.base import MAP, Retriever
+from retrieval.config import SMALL_PACKAGE
 from sandbox.base import Execution, Mount, Outcome
 
 KEPT = 16  # executions whose further pages need no second run
@@ -107,11 +101,11 @@ class Toolbox:
         self.succeeded: Answer | None = (
             None  # the last code that returned some of the properties
         )
-        offered = [
-            *searches * DOCUMENTATION,
-            *(run is not None) * ("run",),
-            *answers * ("answer",),
-        ]
+        offered = list(DOCUMENTATION) if searches else []
+        if run is not None:
+            offered.append("run")
+        if answers:
+            offered.append("answer")
         self.tools: Mapping[str, Tool] = {name: getattr(self, name) for name in offered}
 
     def schemas(self) -> list[dict[str, Any]]:
@@ -157,20 +151,17 @@ class Toolbox:
         page: Number = 1,
     ) -> str:
         """Search the documentation with several queries at once: name, kind and one line each."""
-        _, retriever = await self._documents()
+        retriever = await self._documents()
         parts = []
         for query in queries:
             hits = await retriever.search(query, k=HITS)
-            found = [hit for hit in hits if hit.entry.kind != MAP]
-            lines = [
-                texts.brief(Page(**render.page(hit.entry)).line) for hit in found[:k]
-            ]
-            rest = len(found) - len(lines)
-            about = "at least " if len(found) == HITS else ""
+            entries = [hit.entry for hit in hits if hit.entry.kind != MAP]
+            lines = [texts.brief(page_of(entry).line) for entry in entries[:k]]
+            rest = len(entries) - len(lines)
+            about = "at least " if len(entries) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []
-            parts.append(
-                f"## {query}\n" + ("\n".join([*lines, *more]) or "nothing found")
-            )
+            listed = "\n".join([*lines, *more]) or "nothing found"
+            parts.append(f"## {query}\n{listed}")
         return texts.page_of("\n\n".join(parts), page)
 
     async def lookup(
@@ -191,24 +182,22 @@ class Toolbox:
         page: Number = 1,
     ) -> str:
         """Read the whole documents of several symbols, or one part of them."""
-        library = (await self._documents())[0].documents
-        found = False
-        parts = []
-        for name in names:
-            text = library.lookup(name, part)
-            if text is None:
-                symbol = library.find(name)
-                parts.append(
-                    self._missing(name)
-                    if symbol is None
-                    else texts.parts_of(symbol, part)
-                )
-            else:
-                found = True
-                parts.append(text.strip())
-        if not found:
+        documents = (await self._corpus()).pages
+        read = {name: documents.lookup(name, part) for name in names}
+        parts = [
+            self._absent(name, part) if text is None else text.strip()
+            for name, text in read.items()
+        ]
+        if not any(text is not None for text in read.values()):
             raise Mistake("\n".join(parts))
         return texts.page_of("\n\n======\n".join(parts), page)
+
+    def _absent(self, name: str, part: str) -> str:
+        """What to do instead where a symbol, or a part of one, does not exist."""
+        assert self._retriever is not None
+        assert self._retriever.corpus is not None
+        symbol = self._retriever.corpus.pages.find(name)
+        return self._missing(name) if symbol is None else texts.parts_of(symbol, part)
 
     async def resolve(
         self,
@@ -221,33 +210,33 @@ class Toolbox:
         from. For an input that no document names, likely definitions are listed: resolve, all at
         once, those that are meant. What is deprecated is marked.
         """
-        documentation, _ = await self._documents()
-        library = documentation.documents
-        links = await asyncio.to_thread(small_links, documentation)
-        roots = [] if links is None else [links.meant(term) for term in terms]
-        if links is not None and any(roots):
-            return texts.page_of(self._needed(links, terms, roots), page, SMALL)
-        parts = []
-        for term in terms:
-            lines = await asyncio.to_thread(library.resolve, term)
-            defined = [texts.definition(library, line) for line in lines[:DEFINITIONS]]
-            rest = len(lines) - len(defined)
-            more = (
-                [f"({rest} more definitions; say the term in more words)"]
-                if rest
-                else []
-            )
-            found = (
-                "\n\n".join([*defined, *more])
-                or f"nothing defines it; {self._similar(term)}"
-            )
-            parts.append(f"## {term}\n{found}")
+        corpus = await self._corpus()
+        packages = corpus.table.small(SMALL_PACKAGE)
+        if packages:
+            read = await asyncio.to_thread(corpus.table.documentation, packages)
+            roots = [read.meant(term) for term in terms]
+            if any(roots):
+                return texts.page_of(self._needed(read, terms, roots), page, SMALL)
+        parts = [await self._defined(corpus, term) for term in terms]
         return texts.page_of("\n\n".join(parts), page)
 
-    def _needed(self, links: Links, terms: Sequence[str], roots: Sequence[str]) -> str:
+    async def _defined(self, corpus: Corpus, term: str) -> str:
+        """The first definitions of a term."""
+        lines = await asyncio.to_thread(corpus.pages.resolve, term)
+        if not lines:
+            return f"## {term}\nnothing defines it; {self._similar(term)}"
+        parts = [texts.definition(corpus.pages, line) for line in lines[:DEFINITIONS]]
+        rest = len(lines) - len(parts)
+        if rest:
+            parts.append(f"({rest} more definitions; say the term in more words)")
+        return f"## {term}\n" + "\n\n".join(parts)
+
+    def _needed(
+        self, read: Documentation, terms: Sequence[str], roots: Sequence[str]
+    ) -> str:
         """What symbols need, without what was said before; what is known of open inputs."""
         known = self._said - set(roots)
-        closure = links.closure(filter(None, roots), {}, known)
+        closure = read.closure(filter(None, roots), {}, known)
         parts = [
             f"{term}: {root or 'nothing defines it; ' + self._similar(term)}"
             for term, root in zip(terms, roots, strict=True)
@@ -256,13 +245,12 @@ class Toolbox:
         if earlier := [name for name in closure.names if name in known]:
             parts.append(f"as resolved before: {', '.join(earlier)}")
         parts.append(closure.text)
-        for one in closure.open:
-            if one.symbol not in known:
-                near = [
-                    f"- {name}: {text}" for name, text in links.candidates(one)[:LIKELY]
-                ]
-                what = f"`{one.name}` of `{one.symbol}` is named nowhere; it may be one of:"
-                parts.append("\n".join([what, *near]))
+        for open_input in closure.open:
+            if open_input.symbol not in known:
+                near = read.candidates(open_input)[:LIKELY]
+                head = f"{open_input.what} is named nowhere; it may be one of:"
+                listed = [f"- {name}: {text}" for name, text in near]
+                parts.append("\n".join([head, *listed]))
         self._said |= set(closure.names)
         return "\n\n".join(parts)
 
@@ -277,8 +265,7 @@ class Toolbox:
         page: Number = 1,
     ) -> str:
         """See what is in a package: names by module; of a few symbols also a line on each."""
-        library = (await self._documents())[0].documents
-        lines = library.contents(package)
+        lines = (await self._corpus()).pages.contents(package)
         if not lines:
             raise Mistake(self._missing(package))
         return texts.page_of(
@@ -396,35 +383,35 @@ class Toolbox:
                 self.succeeded = named_answer(code, entry)
         return texts.describe(execution)
 
-    async def _documents(self) -> tuple[Documentation, Retriever]:
-        """The documents, and what searches them; made by now, or waited for."""
+    async def _documents(self) -> Retriever:
+        """What searches the documents; made by now, or waited for."""
         assert self._retriever is not None
         self._retriever = await self._retriever.ready()
-        library = library_of(self._retriever)
-        assert library is not None
-        return library, self._retriever
+        return self._retriever
+
+    async def _corpus(self) -> Corpus:
+        corpus = (await self._documents()).corpus
+        assert corpus is not None
+        return corpus
 
     async def _mounts(self) -> list[Mount]:
         """The documents for code to read, unless an input file has the module's name."""
-        if not self._readable or self._retriever is None:
+        if not self._readable:
             return []
-        self._retriever = await self._retriever.ready()
-        corpus = self._retriever.corpus
-        assert corpus is not None
-        folder = await written_pages(corpus)
-        module = Mount(Path(library_file.__file__), f"{DOCS}/__init__.py")
-        files = [library_file.PAGES, library_file.ALIASES]
-        return [module, *(Mount(folder / name, f"{DOCS}/{name}") for name in files)]
+        folder = await written_pages(await self._corpus())
+        modules = sorted(Path(pages.__file__).parent.glob("*.py"))
+        files = [folder / pages.PAGES, folder / pages.ALIASES]
+        return [Mount(path, f"{DOCS}/{path.name}") for path in (*modules, *files)]
 
     def _missing(self, name: str) -> str:
         return f"no symbol {name[:200]!r}; {self._similar(name)}"
 
     def _similar(self, name: str) -> str:
-        library = library_of(self._retriever)
-        near = library.documents.near(name) if library else []
-        return (
-            f"similar: {', '.join(near)}" if near else "nothing is similar; try search"
-        )
+        corpus = self._retriever.corpus if self._retriever is not None else None
+        near = [] if corpus is None else corpus.pages.near(name)
+        if not near:
+            return "nothing is similar; try search"
+        return f"similar: {', '.join(near)}"
 
 
 _WATCHED = """

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from agents import prompts
 from agents.checks import returned
 from agents.toolbox import watch
-from agents.toolbox.library import Documents, Line, Page
+from indexes.pages import Documents, Line, Page
 from sandbox.base import Execution, Outcome
 
 Tool = Callable[..., Awaitable[str]]
@@ -120,9 +120,9 @@ def brief(line: Line) -> str:
     return f"{line.name} [{line.kind}]{gone} {line.summary}"
 
 
-def definition(library: Documents, line: Line) -> str:
+def definition(documents: Documents, line: Line) -> str:
     """How a symbol is called, and the beginning of what its document says of a call."""
-    page = library.find(line.name)
+    page = documents.find(line.name)
     assert page is not None
     facts = [part for part in page.facts.splitlines() if part.startswith(_CALL)]
     wanted = ("What it does", "Parameters", "Attributes", "Returns", "Details", "Notes")

@@ -15,7 +15,7 @@ from agents.models.written import read_calls
 from agents.systems import agentic
 from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
-from retrieval.linking import Linker
+from indexes.table import SymbolTable
 from retrieval.prompting import read_order
 from sandbox.inside.compare import read_format
 
@@ -56,8 +56,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "agentic, lines": lambda text: agentic.read_lines(text, "queries"),
     "agentic, names": agentic.read_names,
     "rerank": lambda text: read_order(text, 50),
-    "linking": Linker([], {}).named,
-    "packages": Linker([], {}).packages,
+    "linking": SymbolTable([], {}).named,
+    "packages": SymbolTable([], {}).packages,
     "tags": lambda text: last_tagged(text, "query"),
     "thoughts": spoken,
     "fences": lambda text: list(fences(text)),

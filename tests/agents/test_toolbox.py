@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.toolbox.box import Run, Toolbox
-from agents.toolbox.library import Documents, Page
-from agents.toolbox.links import Links
 from agents.toolbox.texts import PAGE, Mistake, page_of
 from docgen import render
 from docgen.symbols import Parameter, Signature, Symbol
+from indexes.pages import Documents, Page
+from indexes.pages.names import NameIndex
+from indexes.references import SOURCES, Documentation, Source
 from retrieval.base import Retriever
 from sandbox.base import Execution, Mount, Sandbox
 from tests.support.symbols import signature, symbol
@@ -214,16 +215,22 @@ SCATTERED = yaml.safe_load(
 TEXTS: dict[str, tuple[str, str, str]] = SCATTERED["scattered"]
 
 
-def links(texts: dict[str, tuple[str, str, str]]) -> Links:
-    symbols = [
+def links(texts: dict[str, tuple[str, str, str]]) -> Documentation:
+    return links_of(scattered(texts))
+
+
+def scattered(texts: dict[str, tuple[str, str, str]]) -> list[Symbol]:
+    return [
         symbol(name, kind, f"## What it does\n{said}", signature=_called(called))
         for name, (kind, called, said) in texts.items()
     ]
-    return links_of(symbols)
 
 
-def links_of(symbols: Sequence[Symbol]) -> Links:
-    return Links(documents_of(symbols), symbols, ("lab",))
+def links_of(
+    symbols: Sequence[Symbol], sources: frozenset[Source] = SOURCES
+) -> Documentation:
+    names = NameIndex([each.qualname for each in symbols], {})
+    return Documentation(symbols, names, ("lab",), sources)
 
 
 def documents_of(symbols: Sequence[Symbol]) -> Documents:
@@ -258,6 +265,30 @@ def test_inputs_are_followed_to_the_end_and_facts_found_where_they_stand(
     assert list(closure.names) == names
     assert all(text in closure.text for text in said)
     assert "scarlet" not in closure.text
+
+
+@pytest.mark.parametrize(
+    ("source", "root", "lost"),
+    [
+        ("marks", "lab.core.grip", "lab.wheel.spin"),
+        ("same input", "lab.core.hold", "lab.wheel.spin"),
+        ("terms", "lab.core.grip", "lab.wheel.tone"),
+    ],
+)
+def test_each_source_of_references_can_be_switched_off(
+    source: Source, root: str, lost: str
+):
+    symbols = scattered(TEXTS)
+    assert lost in links_of(symbols).closure([root], {}).names
+    without = links_of(symbols, SOURCES - {source}).closure([root], {})
+    assert lost not in without.names
+
+
+def test_a_method_leads_to_its_class_unless_that_is_switched_off():
+    symbols = [symbol("lab.A", "class", "An A."), symbol("lab.A.f", "method", "F.")]
+    assert links_of(symbols).closure(["lab.A.f"], {}).names == ("lab.A.f", "lab.A")
+    without = links_of(symbols, SOURCES - {"owner"})
+    assert without.closure(["lab.A.f"], {}).names == ("lab.A.f",)
 
 
 def test_what_a_deprecated_page_says_of_another_symbol_counts():

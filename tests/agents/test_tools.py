@@ -24,7 +24,6 @@ from experiments.report.show import TEMPLATES
 from indexes.corpus import Manifest, indexed_texts, write_corpus
 from indexes.lexical import TfidfIndex
 from retrieval.base import Retriever
-from retrieval.linking import Linker
 from retrieval.retriever import CorpusRetriever
 from retrieval.scorers import by_score
 from sandbox.base import Sandbox
@@ -75,7 +74,7 @@ def chain(
     manifest = Manifest("llm_doc", ("lab",), {"lab": "1"}, "x", None, {})
     corpus = write_corpus(folder, manifest, symbols, {})
     ranker = by_score(TfidfIndex.build(indexed_texts(corpus)).scores)
-    return CorpusRetriever("chain", corpus, ranker, Linker(corpus.entries, {}))
+    return CorpusRetriever("chain", corpus, ranker)
 
 
 class Player:

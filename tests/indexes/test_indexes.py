@@ -18,7 +18,7 @@ from indexes.dense import dense_index
 from indexes.embedding import HashingEmbedding, build_embedding
 from indexes.graph import ByteTokenizer, graph_index, symbol_graph
 from indexes.lexical import TfidfIndex, lexical_index
-from indexes.tokens import tokens
+from indexes.pages.words import tokens
 from matsmith.core.errors import UsageError
 from tests.docgen.conftest import table
 

@@ -3,9 +3,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from indexes.table import SymbolTable
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
-from retrieval.linking import Linker
 from retrieval.scorers import Scores, fuse, per_property, top
 from tests.docgen.conftest import table
 from tests.support.symbols import member, symbol
@@ -51,8 +51,8 @@ NAMES = [each.qualname for each in LIBRARY]
 
 
 async def ranking(scores, evidence, query="q"):
-    linker = Linker(LIBRARY, {"pkg.Tool": "m.Tool"})
-    ranker = SymbolRanker(Fixed(scores, NAMES), LIBRARY, linker, evidence)
+    symbols = SymbolTable(LIBRARY, {"pkg.Tool": "m.Tool"})
+    ranker = SymbolRanker(Fixed(scores, NAMES), LIBRARY, symbols, evidence)
     return {NAMES[i]: pytest.approx(score) for i, score in await ranker.rank(query, 8)}
 
 
@@ -92,7 +92,9 @@ async def test_an_attribute_does_not_speak_for_its_class():
     )
     names = [each.qualname for each in library]
     scorer = Fixed({"m.Base.colour": 0.9, "m.Base.size": 0.2}, names)
-    ranker = SymbolRanker(scorer, library, Linker(library, {}), Evidence(members=0.5))
+    ranker = SymbolRanker(
+        scorer, library, SymbolTable(library, {}), Evidence(members=0.5)
+    )
     found = {names[i]: score for i, score in await ranker.rank("q", 9)}
     assert found == {"m.Base.size": pytest.approx(0.2), "m.Base": pytest.approx(0.1)}
 
@@ -117,7 +119,7 @@ async def test_a_base_class_stands_behind_the_subclass_that_covers_it():
 
 @pytest.mark.parametrize(("query", "named"), table("retrieval")["named"])
 def test_names_in_a_query_are_linked(query, named):
-    assert Linker(LIBRARY, {"pkg.Tool": "m.Tool"}).named(query) == named
+    assert SymbolTable(LIBRARY, {"pkg.Tool": "m.Tool"}).named(query) == named
 
 
 async def test_named_symbols_come_first_even_when_nothing_matches():
@@ -133,7 +135,9 @@ async def test_what_is_in_a_package_that_the_query_names_gains(query, raised):
     library = [*LIBRARY, *(symbol(f"x.{n}", "class") for n in ("Other", *"abcdefg"))]
     names = [each.qualname for each in library]
     evidence = Evidence(members=0, types=0, functions=0, links=0, packages=1)
-    ranker = SymbolRanker(Fixed(given, names), library, Linker(library, {}), evidence)
+    ranker = SymbolRanker(
+        Fixed(given, names), library, SymbolTable(library, {}), evidence
+    )
     found = {names[i]: score for i, score in await ranker.rank(query, 9)}
     rarity = np.log(16 / 8)  # half of the documents are in m
     wanted = {n: s * (1 + rarity if n in raised else 1) for n, s in given.items()}

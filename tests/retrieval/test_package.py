@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from docgen import render
 from indexes.lexical import TfidfIndex
+from indexes.references import defined_terms
+from indexes.table import SymbolTable
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
-from retrieval.linking import Linker
-from retrieval.package import Terms
 from tests.support.symbols import symbol
 
 TERMS = (
@@ -47,10 +47,10 @@ LIBRARY = [
 
 
 def rankers(library):
-    linker = Linker(library, {})
+    table = SymbolTable(library, {})
     scorer = TfidfIndex.build([render.document(each) for each in library]).scores
     return [
-        SymbolRanker(scorer, library, linker, Evidence(), most) for most in (0, LARGEST)
+        SymbolRanker(scorer, library, table, Evidence(), most) for most in (0, LARGEST)
     ]
 
 
@@ -100,12 +100,13 @@ def test_terms_in_a_circle_end():
     one, other = document(0), document(1)
     text = render.prose(other).replace("cobalt reach", "amber hold")
     other = symbol(other.qualname, text=text)
-    terms = Terms([one, other])
-    assert terms.mentioned(0) == (1,)
-    assert terms.mentioned(1) == (0,)
-    assert terms.closure([0]) == [0, 1]
+    names = [one.qualname, other.qualname]
+    terms = defined_terms([one, other])
+    assert terms.walk(names[:1]) == names
+    assert terms.walk(names[1:]) == names[::-1]
 
 
 def test_words_that_many_share_are_no_term():
     many = [replace(document(0), qualname=f"lab.m.g{n}") for n in range(5)]
-    assert Terms([*many, document(1)]).mentioned(5) == ()
+    symbols = [*many, document(1)]
+    assert defined_terms(symbols).walk(["lab.m.f1"]) == ["lab.m.f1"]

@@ -1,4 +1,6 @@
-"""Tokens that know what an identifier is."""
+"""Words of prose and code, and which of them say nothing."""
+
+# Standard library only: also mounted in the sandbox.
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ import re
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*|\d+(?:\.\d+)?")
-_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_STOP = frozenset(
+#: A word of an identifier (``get``, ``charge``, ``States``), a number, or other letters.
+_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+STOP = frozenset(
     re.findall(
         r"\w+",
         """a an and are as at be been but by can could did do does each else for from get given had
@@ -16,6 +19,23 @@ _STOP = frozenset(
         using via was we were what when where which while who will with would you your""",
     )
 )
+
+
+#: Of these, and of words that every documentation uses, no definition is made.
+COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are as at be by can each for from give given gives how if in into is it its no
+        not of on one only or same see that the their them then this to used value values what when
+        where which whose will with""",
+    )
+)
+
+
+def words(text: str) -> list[str]:
+    """Words of prose and of identifiers, in lower case; single small letters are none."""
+    found = _HUMP.findall(text)
+    return [w.lower() for w in found if len(w) > 1 or not ("a" <= w <= "z")]
 
 
 def tokens(text: str) -> list[str]:
@@ -43,7 +63,7 @@ def _identifier(word: str) -> tuple[str, ...]:
     return tuple(
         token
         for token in found
-        if token not in _STOP and (len(token) > 1 or token.isdigit())
+        if token not in STOP and (len(token) > 1 or token.isdigit())
     )
 
 

@@ -23,20 +23,12 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .names import LONGEST, NameIndex
+from .words import COMMON, words
+
 SUMMARY = 160  # characters of a line that says what a symbol is
-MAX_QUERY = 1000  # characters of a query, term or pattern
 MAX_HITS = 1000  # of grep
 
-_WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    a an and are as at be by can each for from give given gives how if in into is it its no not of
-    on one only or same see that the their them then this to used value values what when where which
-    whose will with""",
-    )
-)
 _PLAIN = ("module", "class", "function", "constant")
 PAGES, ALIASES = "documents.jsonl", "aliases.json"  # beside this file, in the sandbox
 
@@ -110,15 +102,11 @@ class Documents:
 
     def __init__(self, pages: Iterable[Page], aliases: Mapping[str, str]) -> None:
         self.pages = list(pages)
-        self._aliases = aliases
-
-    @cached_property
-    def _by_name(self) -> dict[str, Page]:
-        named: dict[str, Page] = {}
+        self._by_name: dict[str, Page] = {}
         for page in self.pages:
-            for name in (*(page.covers or [page.name]), page.path or page.name):
-                named.setdefault(name, page)
-        return named
+            for name in (*page.covers, page.name):
+                self._by_name.setdefault(name, page)
+        self.names = NameIndex(self._by_name, aliases)
 
     @cached_property
     def _by_short(self) -> dict[str, list[Page]]:
@@ -129,16 +117,8 @@ class Documents:
 
     def find(self, name: str) -> Page | None:
         """A symbol by its name, another import path, or the unambiguous end of its name."""
-        wanted = name[:MAX_QUERY].strip().strip("`").removesuffix("()")
-        page = self._by_name.get(wanted) or self._by_name.get(
-            self._aliases.get(wanted, "")
-        )
-        if page is not None or not wanted:
-            return page
-        ending = f".{wanted}"
-        same = self._by_short.get(wanted.rpartition(".")[2].lower(), ())
-        found = {e.name: e for e in same if e.name.endswith(ending)}
-        return next(iter(found.values())) if len(found) == 1 else None
+        found = self.names.find(name)
+        return None if found is None else self._by_name[found]
 
     def near(self, name: str, n: int = 5) -> list[str]:
         """Names whose last part is similar, those with similar beginnings first."""
@@ -174,7 +154,7 @@ class Documents:
         page = self.find(name)
         if page is None or not part:
             return None if page is None else page.text
-        wanted = part[:MAX_QUERY].strip().removesuffix("()")
+        wanted = part[:LONGEST].strip().removesuffix("()")
         member = self._by_name.get(f"{page.name}.{wanted}") or next(
             (
                 found
@@ -208,7 +188,7 @@ class Documents:
 
     def grep(self, pattern: str, package: str = "") -> list[tuple[str, str]]:
         """Lines of documents that match, at most `MAX_HITS`."""
-        matches = re.compile(pattern[:MAX_QUERY], re.IGNORECASE).search
+        matches = re.compile(pattern[:LONGEST], re.IGNORECASE).search
         found: list[tuple[str, str]] = []
         for page in self.pages:
             if not page.name.startswith(package) or len(found) >= MAX_HITS:
@@ -220,7 +200,7 @@ class Documents:
 
     def search(self, query: str, k: int = 10) -> list[Line]:
         """Documents that share words with a query, rare words and names counting most."""
-        wanted = set(words_of(query[:MAX_QUERY])) - COMMON
+        wanted = set(words(query[:LONGEST])) - COMMON
         scores: dict[int, float] = defaultdict(float)
         for word in sorted(wanted):
             counts = {
@@ -237,7 +217,7 @@ class Documents:
     def resolve(self, term: str) -> list[Line]:
         """What defines a term or name: exactly, else in as many of its words as possible."""
         exact = self.find(term)
-        phrase = _phrase(words_of(term[:MAX_QUERY]))
+        phrase = _phrase(words(term[:LONGEST]))
         if not phrase.strip():
             return []
         ranked: list[tuple[int, Line]] = []
@@ -266,17 +246,12 @@ class Documents:
         """For each symbol the words of its name, of its definition, and of all that it is."""
         return {
             e.name: (
-                _phrase(words_of(e.short)),
-                _phrase(words_of(e.definition)),
-                _phrase(words_of(e.what)),
+                _phrase(words(e.short)),
+                _phrase(words(e.definition)),
+                _phrase(words(e.what)),
             )
             for e in self.pages
         }
-
-
-def words_of(text: str) -> list[str]:
-    """Words of prose and of identifiers, in lower case."""
-    return [word.lower() for word in _WORD.findall(text)]
 
 
 def _phrase(words: Sequence[str]) -> str:
