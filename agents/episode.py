@@ -6,8 +6,6 @@ record and fail in the same way.
 
 from __future__ import annotations
 
-import sysconfig
-import traceback
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +19,7 @@ from agents.answer_formats import Reading
 from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.checks import SHOWN_CHARACTERS, returned
+from agents.failures import describe_failure
 from agents.models import (
     ContextError,
     Fault,
@@ -31,15 +30,11 @@ from agents.models import (
     Reply,
 )
 from agents.models.calls import plain_message
-from matsmith.core.errors import ActionableError
 from matsmith.core.secrets import redact, redacted
 from retrieval.base import MAP, Hit, QuestionRetriever, RetrievalError, Retriever
 from retrieval.prompting import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError
 
-ROOT = Path(__file__).resolve().parents[1]
-STANDARD = sysconfig.get_paths()["stdlib"]
-LINKS, FRAMES = 4, 8  # of a chain of errors, and of each
 _FAILURES: dict[type[Exception], StopReason] = {
     ModelError: "model_error",
     SandboxError: "sandbox_error",
@@ -371,7 +366,7 @@ class System(Agent):
             return episode.finish(failed, str(error))
         except Exception as error:  # noqa: BLE001 -- what was spent until here must stay on record
             return episode.finish(
-                "agent_error", f"the agent failed: {without_data(error)}"
+                "agent_error", f"the agent failed: {describe_failure(error, self)}"
             )
         return episode.finish(reason)
 
@@ -397,26 +392,3 @@ class Retrieving(System):
 def mounts_of(question: Question) -> list[Mount]:
     """Read-only inputs of a question, for the sandbox."""
     return [Mount(Path(source), target) for target, source in question.mounts.items()]
-
-
-def without_data(error: BaseException) -> str:
-    """One line about an error that may quote what a model wrote: its type, and where it passed.
-
-    That is our own files and those of a user's agent, with their lines, the innermost first. The
-    message stays only of an error that is worded for a user.
-    """
-    links: list[str] = []
-    link: BaseException | None = error
-    while link is not None and len(links) < LINKS:
-        said = f" ({str(link)[:300]})" if isinstance(link, ActionableError) else ""
-        places = []
-        for frame in reversed(traceback.extract_tb(link.__traceback__)):
-            path = Path(frame.filename)
-            ours = path.is_relative_to(ROOT)
-            path = path.relative_to(ROOT) if ours else path
-            if not path.is_relative_to(STANDARD) and "site-packages" not in path.parts:
-                places.append(f"{path if ours else path.name}:{frame.lineno}")
-        where = f" in {' < '.join(places[:FRAMES])}" if places else ""
-        links.append(f"{type(link).__name__[:100]}{said}{where}")
-        link = link.__cause__ or link.__context__
-    return " from ".join(links)

@@ -9,7 +9,8 @@ from functools import partial
 
 from agents.base import Trajectory, Usage
 from agents.budget import Meter
-from agents.episode import without_data
+from agents.config import load_system
+from agents.failures import describe_failure, from_plugin
 from agents.models import ModelClient, ModelError
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.benchmarks import Benchmark
@@ -19,6 +20,7 @@ from experiments.run.recording import make_figures, make_record
 from experiments.samples import Sample
 from experiments.scorers.base import Score, ScoringContext
 from experiments.scorers.judge import Judge
+from matsmith.core.errors import UsageError
 from sandbox.base import SandboxError
 
 #: The model under test, and the judge.
@@ -83,6 +85,7 @@ class Answerer:
         Whatever an agent, the scoring or the record raises belongs to this answer: it is unknown,
         and tried again on resume.
         """
+        scorer = self.plan.benchmark.scorer
         trajectory = await self._solve(job)
         judge = self._judge(job)
         score, ending = await self._score(job, trajectory, judge)
@@ -92,7 +95,7 @@ class Answerer:
             ending = Ending(
                 kind="infrastructure",
                 reason="record_error",
-                message=f"the record failed: {without_data(error)}",
+                message=f"the record failed: {describe_failure(error, scorer)}",
             )
             bare = replace(
                 broken(job), usage=trajectory.usage, seconds=trajectory.seconds
@@ -106,7 +109,7 @@ class Answerer:
         try:
             return await agent.solve(job.sample.question, seed=job.seed)
         except Exception as error:  # noqa: BLE001 -- see `answer`
-            return broken(job, f"the agent failed: {without_data(error)}")
+            return broken(job, f"the agent failed: {describe_failure(error, agent)}")
 
     def _judge(self, job: Job) -> Judge | None:
         if self.judge is None:
@@ -129,14 +132,13 @@ class Answerer:
         context = ScoringContext(
             runtime.sandbox, runtime.verifier, runtime.timeout, judge
         )
+        scorer = self.plan.benchmark.scorer
         try:
-            score = await self.plan.benchmark.scorer.score(
-                job.sample, trajectory, context
-            )
+            score = await scorer.score(job.sample, trajectory, context)
         except (SandboxError, ModelError) as error:
             message = str(error)
         except Exception as error:  # noqa: BLE001 -- a fault of the scorer costs no other answers
-            message = f"scoring failed: {without_data(error)}"
+            message = f"scoring failed: {describe_failure(error, scorer)}"
         else:
             if score.error:
                 ending = ending.model_copy(update={"message": score.error})
@@ -219,7 +221,15 @@ async def open_answerer(
                 verifies=scorer.warmup,
                 warm=plan.warm,
             )
-            runtimes[environment] = await stack.enter_async_context(opened)
+            try:
+                runtimes[environment] = await stack.enter_async_context(opened)
+            except Exception as error:
+                system = load_system(config)
+                if not from_plugin(error, system):
+                    raise
+                raise UsageError(
+                    f"system={config.system.name}: {describe_failure(error, system)}"
+                ) from error
         yield Answerer(plan, runtimes, judge)
 
 

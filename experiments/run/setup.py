@@ -15,6 +15,7 @@ from json import JSONDecodeError
 
 from agents.base import Agent, Image
 from agents.config import load_system
+from agents.failures import describe_failure, from_plugin
 from agents.models.recordings import Recordings
 from agents.runtime import check_price
 from experiments.benchmarks import Benchmark
@@ -26,40 +27,53 @@ from matsmith.core.targets import load
 
 
 @contextmanager
-def _telling(config: RunConfig) -> Iterator[None]:
-    """What goes wrong while questions are read, as one line."""
+def _one_line(config: RunConfig, plugin: object) -> Iterator[None]:
+    """What goes wrong while questions are read, as one line; a fault of ours stays a traceback."""
     name = f"benchmark={config.benchmark.name}"
     try:
         yield
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        JSONDecodeError,
-    ) as error:  # being written
-        frames = traceback.extract_tb(error.__traceback__)
-        home = inspect.getsourcefile(
-            load(config.benchmark.target, key="benchmark._target_")
-        )
-        where = ([frame for frame in frames if frame.filename == home] or frames)[-1]
-        fault = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{name}: {where.filename}:{where.lineno}: {fault}") from error
+    except UsageError:
+        raise
+    except (LookupError, TypeError, AttributeError, JSONDecodeError) as error:
+        raise UsageError(f"{name}: {_located(error, plugin)}") from error
     except (ValueError, OSError) as error:
         raise UsageError(f"{name}: {error}") from error
+    except Exception as error:
+        if not from_plugin(error, plugin):
+            raise
+        raise UsageError(f"{name}: {_located(error, plugin)}") from error
+
+
+def _located(error: Exception, plugin: object) -> str:
+    """Type, message, file and line of an exception, in the plug-in's file where it passed that."""
+    if from_plugin(error, plugin):
+        return describe_failure(error, plugin)
+    frames = traceback.extract_tb(error.__traceback__)
+    home = inspect.getsourcefile(plugin) if callable(plugin) else None
+    own = [frame for frame in frames if frame.filename == home] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}: {type(error).__name__}: {error}"
 
 
 def build_benchmark(config: RunConfig) -> Benchmark:
     """Make the benchmark."""
     make = load(config.benchmark.target, key="benchmark._target_")
-    with _telling(config):
+    with _one_line(config, make):
         benchmark: Benchmark = make(**config.benchmark.params)
     return benchmark
 
 
 def load_samples(benchmark: Benchmark, config: RunConfig) -> list[Sample]:
     """Load the questions."""
-    with _telling(config):
+    make = load(config.benchmark.target, key="benchmark._target_")
+    with _one_line(config, make):
         samples = list(benchmark.load())
+        scorer = benchmark.scorer
+        if not scorer.metrics:
+            raise UsageError(
+                f"benchmark={config.benchmark.name}: its scorer has no metric"
+            )
+        for sample in samples:
+            scorer.criteria(sample)
     ids = Counter(sample.question.id for sample in samples)
     if twice := [key for key, count in ids.items() if count > 1]:
         listed = ", ".join(twice[:5])
