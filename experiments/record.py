@@ -25,6 +25,7 @@ from agents.base import INFRASTRUCTURE, Usage
 from experiments.files import read_json
 from matsmith.core.errors import UsageError
 from matsmith.core.jsonl import read_lines
+from matsmith.core.secrets import redact
 
 #: Characters of a reason or an error in a row; the record holds more.
 ROW_TEXT = 4000
@@ -203,7 +204,7 @@ class Record(BaseModel, frozen=True):
 
     def line(self) -> str:
         """The record as one line of JSON; what is no JSON in a step is shown as Python shows it."""
-        return json.dumps(self.model_dump(), default=repr) + "\n"
+        return redact(json.dumps(self.model_dump(), default=repr)) + "\n"
 
 
 def _ending_of(plain: Mapping[str, Any], outcome: str) -> Ending:

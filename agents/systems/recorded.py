@@ -39,7 +39,8 @@ def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
     if path.is_dir():
         return _of_run(path)
     if not path.is_file():
-        raise UsageError(f"answers={path}: no such file or run folder")
+        name = str(path).replace("\n", "\\n")
+        raise UsageError(f"answers={name}: no such file or run folder")
     found: dict[tuple[str, int], Recording] = {}
     seen: Counter[str] = Counter()
     for number, line in enumerate(path.read_bytes().splitlines(), 1):

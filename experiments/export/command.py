@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from experiments.export.turns import Exported, Turn, made, tokens
-from experiments.files import write_json, write_text
+from experiments.files import make_folder, write_json, write_text
 from experiments.report.runs import Run, load_runs
 from experiments.run.store import trajectory_path
 from experiments.scorers.base import Metric
@@ -91,7 +91,7 @@ def inspect_log(run: Run, out: Path) -> Sequence[Path]:
     }
     name = re.sub(r"[^\w-]+", "-", f"{when}_{summary['benchmark']}_{key}")
     path = out / "inspect" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_json(path, log)
     return [path]
 
@@ -159,7 +159,7 @@ def _messages(turn: Turn) -> list[dict[str, Any]]:
 def trajectories(run: Run, out: Path) -> Sequence[Path]:
     """Write a file of the Agent Trajectory Interchange Format per answer; returns where."""
     folder, paths = out / "atif", []
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for row in run.rows:
         paths.append(
             folder / trajectory_path(run.folder, row.question_id, row.seed).name
@@ -295,7 +295,7 @@ def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
             "total_rows": len(rows),
         },
     }
-    (out / folder).mkdir(parents=True, exist_ok=True)
+    make_folder(out / folder)
     write_text(out / lines, text)
     write_json(out / record, plain)
     return [out / record, out / lines]

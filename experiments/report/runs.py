@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.models.recordings import remark
-from experiments.files import read_json
+from experiments.files import path_text, read_json
 from experiments.record import Record, Row, mismatch, read_record, read_rows
 from experiments.report.labels import run_names
 from experiments.run.store import figures_path, trajectory_path
@@ -139,7 +139,9 @@ def load_runs(folders: Sequence[Path], values: Sequence[Choices] = ()) -> list[R
     summaries = []
     for folder in folders:
         if not (folder / "summary.json").exists():
-            raise UsageError(f"{folder}: is not a run folder (no summary.json in it)")
+            raise UsageError(
+                f"{path_text(folder)}: is not a run folder (no summary.json in it)"
+            )
         summary = read_json(folder / "summary.json")
         _rename(summary)
         if any("unit" not in metric for metric in summary.get("metrics", [{}])):

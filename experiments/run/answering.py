@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from agents.failures import describe_failure, from_plugin
 from agents.models import ModelClient, ModelError
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.benchmarks import Benchmark
-from experiments.record import Ending, Row
+from experiments.record import Ending, Record, Row
 from experiments.run.config import RunConfig
 from experiments.run.recording import make_figures, make_record
 from experiments.samples import Sample
@@ -169,7 +170,9 @@ def keep(
     )
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
     line = record.line()
-    return Answered(Row.of(record, line), line, make_figures(job.sample, score))
+    # What is read back decides: whatever happens on the way, the row fits the file.
+    stored = Record.model_validate(json.loads(line))
+    return Answered(Row.of(stored, line), line, make_figures(job.sample, score))
 
 
 def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:

@@ -42,7 +42,7 @@ from experiments.run.store import Store, run_folder
 from experiments.run.summary import samples_digest, summarise
 from experiments.samples import Sample
 from experiments.scorers.base import amount, measure
-from matsmith.core.errors import UsageError
+from matsmith.core.errors import ActionableError, UsageError
 from matsmith.core.progress import Progressing
 from matsmith.core.progress import meter as counting
 
@@ -204,6 +204,15 @@ def _count(row: Row, meter: Meter) -> None:
     meter.sandbox_seconds += row.sandbox_seconds
 
 
+def _first(errors: BaseExceptionGroup[BaseException]) -> ActionableError:
+    """One of several errors that happened together."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ActionableError)
+    return error
+
+
 @dataclass
 class Work:
     """Hands out questions, and stores what comes back; the first answers foretell the others."""
@@ -224,18 +233,26 @@ class Work:
         """Do all jobs in their order; returns what left questions unanswered."""
         waiting = deque(jobs)
         self.left = len(jobs)
-        async with asyncio.TaskGroup() as group:
-            while waiting and self._stopped() is None:
-                try:
-                    await self.executor.acquire()
-                except ExecutorError as error:
-                    self.gone = str(error)
-                    break
-                if self._stopped() is not None:  # by what was answered meanwhile
-                    self.executor.release()
-                    break
-                group.create_task(self._do(waiting.popleft()))
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._hand_out(waiting, group)
+        except BaseExceptionGroup as errors:
+            if errors.split(ActionableError)[1] is not None:
+                raise
+            raise _first(errors) from errors  # a file that cannot be written, told once
         return self._stopped() if waiting else self.gone
+
+    async def _hand_out(self, waiting: deque[Job], group: asyncio.TaskGroup) -> None:
+        while waiting and self._stopped() is None:
+            try:
+                await self.executor.acquire()
+            except ExecutorError as error:
+                self.gone = str(error)
+                break
+            if self._stopped() is not None:  # by what was answered meanwhile
+                self.executor.release()
+                break
+            group.create_task(self._do(waiting.popleft()))
 
     def _stopped(self) -> str | None:
         if self.gone is not None:

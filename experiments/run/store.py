@@ -20,10 +20,18 @@ from filelock import FileLock, Timeout
 
 from agents.base import Image, Usage
 from agents.budget import Budget
-from experiments.files import read_json, write_bytes, write_json, write_text
+from experiments.files import (
+    make_folder,
+    path_text,
+    read_json,
+    write_bytes,
+    write_json,
+    write_text,
+    writing,
+)
 from experiments.record import Row, read_rows
 from experiments.run.config import UNHASHED, RunConfig
-from matsmith.core.errors import UsageError
+from matsmith.core.errors import ActionableError, UsageError
 from matsmith.core.jsonl import JsonLines
 
 #: Of a run folder: 3 has records and rows with an ending; rows of form 2 are read as such.
@@ -55,24 +63,26 @@ class Store:
     ) -> None:
         self.folder = folder
         self.config_hash = config_hash
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"out={folder}: cannot be used as a run folder ({error})"
-            ) from error
+        name = path_text(folder)
         self._lock = FileLock(folder / ".lock", timeout=0)
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
         except Timeout as error:
             raise UsageError(
-                f"{folder}: another process is writing to this folder; "
+                f"{name}: another process is writing to this folder; "
                 "wait for it or choose another one with out=DIR"
+            ) from error
+        except OSError as error:
+            raise UsageError(
+                f"out={name}: cannot be used as a run folder ({error.strerror}); choose another "
+                "one with out=DIR"
             ) from error
         try:
             self._claim(description)
-            (folder / "trajectories").mkdir(exist_ok=True)
-            self._results = JsonLines(folder / "results.jsonl", sync=True)
+            make_folder(folder / "trajectories")
+            with writing(folder / "results.jsonl"):
+                self._results = JsonLines(folder / "results.jsonl", sync=True)
         except BaseException:
             self._lock.release()
             raise
@@ -183,8 +193,13 @@ class Store:
         self, row: Row, record: str, figures: Mapping[str, str] | None = None
     ) -> None:
         """Store one answer and the line of its record; both survive a crash once this returns."""
+        if not (self.folder / "results.jsonl").exists():
+            raise ActionableError(
+                f"{path_text(self.folder)}: was removed while the run was going on; its answers "
+                "are lost: give the same command again, and leave the folder"
+            )
         if figures:
-            (self.folder / "figures").mkdir(exist_ok=True)
+            make_folder(self.folder / "figures")
             write_json(figures_path(self.folder, row.question_id, row.seed), figures)
         write_text(trajectory_path(self.folder, row.question_id, row.seed), record)
         self._results.append(row.model_dump())
@@ -193,7 +208,7 @@ class Store:
         """Store a picture once, under the hash of its bytes."""
         path = self.folder / image_name(image)
         if not path.exists():
-            path.parent.mkdir(exist_ok=True)
+            make_folder(path.parent)
             write_bytes(path, image.data)
 
 
