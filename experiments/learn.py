@@ -35,7 +35,7 @@ from retrieval.evaluate import Choice
 from retrieval.evaluate import build as build_retriever
 from retrieval.retriever import CorpusRetriever
 from sandbox import environments, libraries, own, stoppable
-from sandbox.base import SandboxConfig
+from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.libraries import Learnt
 
@@ -43,6 +43,8 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[\w,.-]+\])?([=<>!~]=?[^;@\n\
 _TESTS = ("tests", "test")
 _NO_LIBRARY = frozenset({"test", "tests", "docs", "examples", "setup", "conftest"})
 _SHOWN = 5
+_REASON = 300  # characters
+IMPORT_SECONDS = 60.0  # of processor time
 
 
 class Options(BaseModel, extra="forbid", frozen=True):
@@ -79,72 +81,116 @@ class Named(BaseModel, extra="forbid"):
 
 
 async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, Library]:
-    """Learn a library; what was learnt under its name before is replaced.
+    """Learn a library; what was learnt under its name before is replaced at the very end.
 
-    Its symbols come with it, for a skill.
+    Whatever fails before leaves that as it was. The symbols come with it, for a skill.
     """
     project, distribution = _what(options.library)
-    name = options.name or distribution
-    target = libraries.folder_of(name)
-    known = target.exists()
-    try:
-        if project is None:
-            say(f"choosing versions for {options.library}")
-            await stoppable.in_thread(
-                own.require, options.library, target / "env", base=options.base
-            )
-        else:
-            on_host = options.build == "host"
-            await stoppable.in_thread(
-                own.make,
-                project,
-                target / "env",
-                base=options.base,
-                on_host=on_host,
-                say=say,
-            )
-    except Exception:
-        if not known:
-            shutil.rmtree(target, ignore_errors=True)
-        raise
-    env = str(target / "env")
+    with libraries.staged(options.name or distribution) as folder:
+        return await _learn_into(folder, options, project, distribution, say)
+
+
+async def _learn_into(
+    folder: Path,
+    options: Options,
+    project: Path | None,
+    distribution: str,
+    say: Callable[[str], None],
+) -> tuple[Learnt, Library]:
+    """Environment, documents, index and questions of a library, in a folder of its own."""
+    await _make_environment(folder / "env", options, project, say)
+    env = str(folder / "env")
     await stoppable.in_thread(environments.build, env, say=say)
     site = environments.site_packages(env)
     packages = import_names(distribution, site)
-    library = read_library(packages, site).public()
+    import_error = await import_failure(packages, env)
+    if import_error:
+        say(f"{distribution} cannot be imported: {import_error}")
+    symbols = read_library(packages, site).public()
     retriever = await build_retriever("llm_doc", packages, env, Choice())
     assert isinstance(retriever, CorpusRetriever)
     tests = _tests(options.tests, project)
-    found = Learnt(
-        name=name,
-        source=options.library if project is None else str(project.resolve()),
+    questions = 0
+    if tests is not None and not import_error:
+        questions = await _make_questions(tests, packages[0], folder, say)
+    library = Learnt(
+        name=options.name or distribution,
+        source=options.library if project is None else _absolute(project),
         base=options.base,
         build=options.build,
         tests=str(tests) if options.tests else None,
         packages=packages,
-        versions=library.versions,
+        versions=symbols.versions,
         digest="" if project is None else libraries.digest_of(project),
         symbols=len(retriever.corpus.entries),
+        questions=questions,
         unread=(
-            *(f"{path}: {why}" for path, why in library.unreadable.items()),
+            *(f"{path}: {why}" for path, why in symbols.unreadable.items()),
             *_compiled(packages, site),
         ),
+        import_error=import_error,
     )
-    found.save()
-    shutil.rmtree(found.tasks, ignore_errors=True)  # of another version of its tests
-    if tests is not None:
-        asked = TestOptions(tests=tests, package=packages[0], out=found.tasks, env=env)
-        try:
-            built, rejected = await build_questions(
-                asked, Console(stderr=True, quiet=True)
-            )
-            made = f"{len(built)} questions from {tests}"
-            say(f"{made}; {len(rejected)} tests or assertions make none")
-            found = found.model_copy(update={"questions": len(built)})
-            found.save()
-        except (QuestionError, UsageError) as error:
-            say(f"no questions from {tests}: {error}")
-    return found, library
+    library.save(folder)
+    return library, symbols
+
+
+def _absolute(project: Path) -> str:
+    return str(project.resolve())
+
+
+async def _make_environment(
+    out: Path, options: Options, project: Path | None, say: Callable[[str], None]
+) -> None:
+    """Write the environment that holds the library."""
+    if project is None:
+        say(f"choosing versions for {options.library}")
+        await stoppable.in_thread(own.require, options.library, out, base=options.base)
+        return
+    await stoppable.in_thread(
+        own.make,
+        project,
+        out,
+        base=options.base,
+        on_host=options.build == "host",
+        say=say,
+    )
+
+
+async def import_failure(packages: Sequence[str], env: str) -> str:
+    """Why packages cannot be imported in the sandbox, in one line; empty where they can."""
+    code = "\n".join(f"import {package}" for package in packages)
+    config = SandboxConfig(env=env, workers=1, options={"warmup": False})
+    try:
+        async with get_sandbox(config) as sandbox:
+            execution = await sandbox.run(code, "", timeout=IMPORT_SECONDS)
+    except SandboxError as error:
+        return " ".join(str(error).split())[:_REASON]
+    if execution.outcome is Outcome.OK:
+        return ""
+    if execution.outcome is Outcome.TIMEOUT:
+        return f"the import did not end within {IMPORT_SECONDS:g} s of processor time"
+    lines = (execution.error or execution.stderr or str(execution.outcome)).split("\n")
+    return next(line for line in reversed(lines) if line.strip())[:_REASON]
+
+
+async def _make_questions(
+    tests: Path, package: str, folder: Path, say: Callable[[str], None]
+) -> int:
+    """Questions from unit tests, below ``folder``; how many there are."""
+    options = TestOptions(
+        tests=tests, package=package, out=folder / "tasks", env=str(folder / "env")
+    )
+    try:
+        console = Console(stderr=True, quiet=True)
+        built, rejected = await build_questions(options, console)
+    except (QuestionError, UsageError) as error:
+        say(f"no questions from {tests}: {error}")
+        return 0
+    say(
+        f"{len(built)} questions from {tests}; "
+        f"{len(rejected)} tests or assertions make none"
+    )
+    return len(built)
 
 
 def _what(source: str) -> tuple[Path | None, str]:
@@ -248,6 +294,8 @@ def _tell(found: Learnt, seconds: float) -> None:
         f"{name} {version or ''}".strip() for name, version in found.versions.items()
     )
     print(f"{found.name}: {found.symbols} documents of {versions}, {seconds:.0f} s")
+    if found.import_error:
+        print(printable(f"  cannot be imported: {found.import_error}"))
     for line in found.unread[:_SHOWN]:
         print(printable(f"  cannot be read: {line}"))
     if len(found.unread) > _SHOWN:
@@ -267,9 +315,13 @@ def _list(_: Nothing) -> int:
             else ""
         )
         questions = f", {one.questions} questions" if one.questions else ""
+        versions = ", ".join(
+            f"{name} {version}" for name, version in one.versions.items() if version
+        )
         print(
             printable(
-                f"{one.name}: {one.symbols} documents{questions}, {one.source}{note}"
+                f"{one.name}: {versions}, {one.symbols} documents{questions}, "
+                f"{one.source}{note}"
             )
         )
     return 0

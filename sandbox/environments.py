@@ -225,8 +225,7 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
     stamp = target / STAMP
     with FileLock(target.with_name(f"{target.name}.lock")):  # a second builder waits
         facts = json.loads(stamp.read_text()) if stamp.exists() else None
-        # The Python that it was made from may be gone.
-        if facts is None or not Path(facts["prefix"], "bin", facts["python"]).exists():
+        if facts is None or _is_stale(facts, found):
             shutil.rmtree(target, ignore_errors=True)
             try:
                 facts = (
@@ -246,6 +245,13 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
     return Environment(
         name, target, Path(facts["prefix"]), facts["base"], facts["python"]
     )
+
+
+def _is_stale(facts: Mapping[str, Any], overlay: Overlay | None) -> bool:
+    """Whether the Python that it was made from is gone, or the packages that it links to."""
+    if not Path(facts["prefix"], "bin", facts["python"]).exists():
+        return True
+    return overlay is not None and facts.get("documented") != str(overlay.documented)
 
 
 def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -310,7 +316,11 @@ def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
     for name in shown.keys() - {COMPILED}:
         (site / name).symlink_to(shown[name])
     facts = json.loads((base.folder / STAMP).read_text())
-    return {**facts, "packages": {OWN: found.digest[:12]}}
+    return {
+        **facts,
+        "packages": {OWN: found.digest[:12]},
+        "documented": str(found.documented),
+    }
 
 
 def _pins(lock: Path) -> dict[str, set[str]]:

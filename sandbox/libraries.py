@@ -11,6 +11,8 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
@@ -101,6 +103,7 @@ class Learnt(BaseModel, extra="forbid", frozen=True):
     symbols: int  # documents
     questions: int = 0
     unread: tuple[str, ...] = ()  # source files that cannot be read, with the reason
+    import_error: str = ""  # why its packages cannot be imported, empty where they can
 
     @property
     def folder(self) -> Path:
@@ -125,12 +128,9 @@ class Learnt(BaseModel, extra="forbid", frozen=True):
             bool(self.digest) and project.is_dir() and digest_of(project) != self.digest
         )
 
-    def save(self) -> None:
-        """Make it known under its name."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / f".{_FILE}"
-        unfinished.write_text(self.model_dump_json(indent=1), encoding="utf-8")
-        unfinished.rename(self.folder / _FILE)
+    def save(self, folder: Path) -> None:
+        """Write what is known of it into the folder that becomes its own (`staged`)."""
+        (folder / _FILE).write_text(self.model_dump_json(indent=1), encoding="utf-8")
 
 
 def folder_of(name: str) -> Path:
@@ -140,6 +140,42 @@ def folder_of(name: str) -> Path:
             f"library {name[:80]!r}: not the name of a distribution (a-z, 0-9, ._-)"
         )
     return environments.cache_folder() / "libraries" / name
+
+
+@contextmanager
+def staged(name: str) -> Iterator[Path]:
+    """An empty folder that becomes that of the library when the block ends well.
+
+    Until then, and whatever ends the block otherwise, what was learnt before stays in use. A crash
+    in the middle of the exchange is mended by the next who looks.
+    """
+    target = folder_of(name)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    staging, previous = _beside(target, "new"), _beside(target, "old")
+    with FileLock(_beside(target, "lock")):
+        _mend(target)
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(mode=0o700)
+        try:
+            yield staging
+            if target.exists():
+                target.rename(previous)
+            staging.rename(target)
+        finally:
+            _mend(target)
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _beside(target: Path, kind: str) -> Path:
+    return target.with_name(f".{target.name}.{kind}")
+
+
+def _mend(target: Path) -> None:
+    """Bring an exchange of a library to its end, or back to its beginning."""
+    previous = _beside(target, "old")
+    if previous.exists() and not target.exists():
+        previous.rename(target)
+    shutil.rmtree(previous, ignore_errors=True)
 
 
 def all_learnt() -> list[Learnt]:
@@ -152,7 +188,10 @@ def all_learnt() -> list[Learnt]:
 
 def learnt(name: str) -> Learnt:
     """The library of that name; raises `UsageError` when there is none."""
-    file = folder_of(name) / _FILE
+    folder = folder_of(name)
+    if not folder.exists():
+        _mend(folder)
+    file = folder / _FILE
     try:
         return Learnt.model_validate_json(file.read_bytes())
     except OSError:

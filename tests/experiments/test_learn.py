@@ -1,5 +1,6 @@
 """A library in one command: learnt, asked for by name, noticed when it changes, forgotten."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from experiments.command import main as run
 from experiments.learn import _compiled, _what, library, main
 from experiments.record import read_rows
 from matsmith.core.errors import UsageError
-from sandbox import libraries
+from sandbox import environments, libraries
 
 NAME = f"grove{os.getpid()}"  # of this process: several learn at once
 ORCHARD = Path(__file__).parents[1] / "data" / "orchard"
@@ -114,6 +115,76 @@ def test_tests_of_ones_own_are_found_from_anywhere(project):
         patch.chdir(project)
         assert main([".", f"name={NAME}", "tests=checks"]) == 0
     assert libraries.learnt(NAME).tests == str(project / "checks")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """What lies in a folder, but for bytecode."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files if path.suffix != ".pyc"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("error", [UsageError("no registry"), OSError(28, "disk full")])
+@pytest.mark.parametrize("step", ["own.make", "build_retriever", "build_questions"])
+def test_what_fails_in_the_middle_leaves_the_library_as_it_was(
+    project, monkeypatch, step, error
+):
+    before = libraries.learnt(NAME)
+    content = contents(before.folder)
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(f"experiments.learn.{step}", fail)
+    with contextlib.suppress(OSError):
+        main([str(project), f"name={NAME}"])
+    if step != "build_questions" or isinstance(error, OSError):
+        assert libraries.learnt(NAME) == before
+        assert contents(before.folder) == content
+    leftovers = before.folder.parent.glob(f".{NAME}.*")
+    assert [path.suffix for path in leftovers] in ([], [".lock"])
+
+
+@pytest.mark.long
+def test_what_is_learnt_is_read_from_where_it_lies(project):
+    site = environments.site_packages(libraries.learnt(NAME).env)
+    links = [path for path in site.iterdir() if path.is_symlink()]
+    assert links
+    assert all(path.exists() for path in links)
+    assert (site / "orchard").resolve().is_relative_to(libraries.learnt(NAME).folder)
+
+
+@pytest.mark.long
+def test_a_crash_between_two_renames_is_mended(project):
+    before = libraries.learnt(NAME)
+    before.folder.rename(before.folder.with_name(f".{NAME}.old"))
+    assert libraries.learnt(NAME) == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import a_package_that_nobody_has\n", "No module named"),
+        ("while True:\n    pass\n", "did not end within"),
+    ],
+)
+def test_what_cannot_be_imported_is_said(tmp_path, capsys, monkeypatch, source, reason):
+    monkeypatch.setattr("experiments.learn.IMPORT_SECONDS", 3.0)
+    (tmp_path / "brittle").mkdir()
+    (tmp_path / "brittle" / "__init__.py").write_text(f'"""Brittle."""\n{source}')
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "brittle"\nversion = "1"\n'
+        '[build-system]\nrequires = ["setuptools"]\n'
+        '[tool.setuptools]\npackages = ["brittle"]\n'
+    )
+    assert main([str(tmp_path), f"name=brittle-{NAME}"]) == 0
+    try:
+        assert f"cannot be imported: {reason}" in "".join(capsys.readouterr()) or (
+            reason in libraries.learnt(f"brittle-{NAME}").import_error
+        )
+    finally:
+        assert library(["forget", f"brittle-{NAME}"]) == 0
 
 
 @pytest.mark.parametrize(
