@@ -47,7 +47,7 @@ _COMMANDS = {
 _LISTED = 20  # names that a report line shows
 
 
-class Options(WriteOptions):
+class DocgenOptions(WriteOptions):
     """Arguments of ``python -m docgen``."""
 
     package: Annotated[tuple[str, ...], Commas] = Field(
@@ -148,7 +148,7 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-async def _action(options: Options) -> int:
+async def _action(options: DocgenOptions) -> int:
     library = read_library(
         options.package, options.folder or site_packages(options.env)
     ).public()
@@ -197,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and given[0] in _COMMANDS:
         command: Any = locate(_COMMANDS[given[0]])
         return int(command(given[1:]))
-    return Command("docgen", str(__doc__), Options, _action)(given)
+    return Command("docgen", str(__doc__), DocgenOptions, _action)(given)
 
 
 if __name__ == "__main__":

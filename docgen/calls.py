@@ -30,7 +30,7 @@ def used_symbols(function: Function, names: Names) -> list[str]:
     A receiver's class is known from ``self``, from annotations of parameters and returns, and
     from assignments of constructor calls. What stays unknown is left out, never guessed.
     """
-    scope = _Scope(function, names)
+    scope = _LocalScope(function, names)
     found: dict[str, None] = {}
     for node in _walk(function.node.body):
         try:
@@ -103,7 +103,7 @@ def _walk(nodes: Iterable[ast.AST], but: tuple[str, ...] = ()) -> Iterator[ast.A
         stack += [child for child in inner if isinstance(child, ast.AST)][::-1]
 
 
-class _Scope:
+class _LocalScope:
     """Local variables of one function -> their class, where it is known."""
 
     def __init__(self, function: Function, names: Names) -> None:

@@ -23,7 +23,7 @@ from docgen.replies import section_of
 from docgen.symbols import Verdict
 from docgen.texts import (
     Folder,
-    Text,
+    WrittenText,
     best,
     file_name,
     prewritten,
@@ -57,15 +57,15 @@ class RunOptions(BaseModel, extra="forbid", frozen=True):
     timeout: PositiveFloat = Field(60.0, description="processor seconds of one script")
 
     @asynccontextmanager
-    async def checker(self, at_once: int = AT_ONCE) -> AsyncIterator[Checker]:
+    async def checker(self, at_once: int = AT_ONCE) -> AsyncIterator[ExampleChecker]:
         """What runs scripts in the environment."""
         async with get_sandbox(
             SandboxConfig(backend=self.backend, env=self.env)
         ) as sandbox:
-            yield Checker(sandbox, self.timeout, asyncio.Semaphore(at_once))
+            yield ExampleChecker(sandbox, self.timeout, asyncio.Semaphore(at_once))
 
 
-class Options(RunOptions):
+class CheckOptions(RunOptions):
     """Arguments of ``python -m docgen check``."""
 
     file: Path | None = Field(
@@ -90,7 +90,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Checker:
+class ExampleChecker:
     """Runs examples, a few at once, each for some seconds of the processor."""
 
     sandbox: Sandbox
@@ -134,10 +134,12 @@ def example_of(text: str) -> str:
     return "\n".join(code_of(section_of(text, "Example")))
 
 
-async def check_texts(texts: Iterable[Text], checker: Checker) -> dict[str, Checked]:
+async def check_texts(
+    texts: Iterable[WrittenText], checker: ExampleChecker
+) -> dict[str, Checked]:
     """Check every example; what has no code and says what it needs keeps its verdict."""
 
-    async def one(text: Text) -> Checked:
+    async def one(text: WrittenText) -> Checked:
         checked = await checker.check(example_of(text.text))
         progress.advance()
         said = checked.verdict == "none" and text.example
@@ -171,7 +173,7 @@ def table(what: str, found: Iterable[tuple[str, str, str]]) -> str:
     return "\n".join([f"{len(rows)} {what}: {head}", *told])
 
 
-async def _action(options: Options) -> int:
+async def _action(options: CheckOptions) -> int:
     library = read_library(options.package, site_packages(options.env)).public()
     cache = cache_folder()
     kind: Folder = "examples" if options.examples else "written"
@@ -195,7 +197,7 @@ async def _action(options: Options) -> int:
     print(
         table("examples", ((c.verdict, name, c.error) for name, c in results.items()))
     )
-    written: dict[Path, list[Text]] = {}
+    written: dict[Path, list[WrittenText]] = {}
     for name, checked in results.items():
         symbol = library.symbols[name]
         text = replace(
@@ -209,4 +211,4 @@ async def _action(options: Options) -> int:
     return 0
 
 
-main = Command("docgen check", str(__doc__), Options, _action)
+main = Command("docgen check", str(__doc__), CheckOptions, _action)

@@ -21,15 +21,22 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from docgen.calls import CodeResolver
-from docgen.check import Checked, Checker, RunOptions, code_of, table
+from docgen.check import Checked, ExampleChecker, RunOptions, code_of, table
 from docgen.library import build_library
 from docgen.programs import Program, collect, only_asked, text_of
 from docgen.prompts import Prompter, batches, documentation_order
 from docgen.reading import spoken
-from docgen.replies import Chat, behind
+from docgen.replies import WriterModel, behind
 from docgen.sources import read_sources
 from docgen.symbols import Library
-from docgen.texts import Checkpoint, Text, best, prewritten, source_hash, text_files
+from docgen.texts import (
+    Checkpoint,
+    WrittenText,
+    best,
+    prewritten,
+    source_hash,
+    text_files,
+)
 from docgen.writer import open_writer
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
@@ -53,7 +60,7 @@ _NEEDS = re.compile(r"^Needs [^\n]{3,400}", re.MULTILINE)
 _NO_SCRIPT = "no fenced script stands behind its name"
 
 
-class Options(RunOptions):
+class ExampleOptions(RunOptions):
     """Arguments of ``python -m docgen examples``."""
 
     out: Path = Field(
@@ -79,9 +86,9 @@ class ExampleWriter:
     """Asks a model for examples and runs them; what is ``known`` tells about what symbols use."""
 
     library: Library
-    model: Chat
-    checker: Checker
-    known: Mapping[str, Text]
+    model: WriterModel
+    checker: ExampleChecker
+    known: Mapping[str, WrittenText]
     gallery: str
     attempts: int = 3
 
@@ -111,7 +118,7 @@ class ExampleWriter:
 
     async def write(
         self, names: Sequence[str], prompter: Prompter
-    ) -> tuple[list[Text], str]:
+    ) -> tuple[list[WrittenText], str]:
         """Examples of some symbols, one request after the other while some fail.
 
         Returns
@@ -119,7 +126,7 @@ class ExampleWriter:
         tuple
             The examples, and why the last request was not answered (empty: it was).
         """
-        made: list[Text] = []
+        made: list[WrittenText] = []
         wrong = dict.fromkeys(names, "")
         for attempt in range(1, self.attempts + 1):
             pending = list(wrong)
@@ -212,10 +219,10 @@ def unstable(printed: str) -> str:
 
 def _text(
     library: Library, name: str, writer: str, section: str, checked: Checked
-) -> Text:
+) -> WrittenText:
     """An example as it is kept, in the form of a document with one section."""
     date, at = datetime.now(UTC).date().isoformat(), source_hash(library.symbols[name])
-    return Text(
+    return WrittenText(
         name, at, VERSION, writer, date, f"## Example\n{section}\n", checked.verdict
     )
 
@@ -259,12 +266,12 @@ async def mine(
     library: Library,
     found: Mapping[str, Sequence[str]],
     names: Iterable[str],
-    checker: Checker,
-) -> list[Text]:
+    checker: ExampleChecker,
+) -> list[WrittenText]:
     """The first script of each symbol that runs and prints something; few are tried."""
     ran: dict[str, asyncio.Task[Checked]] = {}  # several symbols stand in one script
 
-    async def one(name: str) -> Text | None:
+    async def one(name: str) -> WrittenText | None:
         for code in found[name][:_TRIES]:
             if code not in ran:
                 ran[code] = asyncio.create_task(checker.check(code))
@@ -279,7 +286,7 @@ async def mine(
     return [text for text in texts if text is not None]
 
 
-async def _action(options: Options) -> int:
+async def _action(options: ExampleOptions) -> int:
     sources = read_sources(options.package, site_packages(options.env))
     library = build_library(sources).public()
     used = [n for n, s in library.symbols.items() if s.kind not in _VALUES]
@@ -323,4 +330,4 @@ async def _action(options: Options) -> int:
     return 1 if lost else 0
 
 
-main = Command("docgen examples", str(__doc__), Options, _action, (OSError,))
+main = Command("docgen examples", str(__doc__), ExampleOptions, _action, (OSError,))

@@ -14,11 +14,11 @@ from typing import Literal
 from docgen.docstrings import Described, Input, described, first_sentence, unit_of
 from docgen.render import RELATIONS
 from docgen.replies import SECTIONS, read_sections, summary_of
-from docgen.symbols import FIRST, Item, Library, Section, Symbol
+from docgen.symbols import FIRST, Library, Section, SectionItem, Symbol
 from docgen.texts import (
     FAILS,
     VERSION,
-    Text,
+    WrittenText,
     documented,
     source_hash,
     with_sections,
@@ -39,8 +39,8 @@ Content = Literal["written", "facts", "examples", "prose", "all"]
 def contents(
     content: Content,
     library: Library,
-    written: Mapping[str, Text],
-    examples: Mapping[str, Text],
+    written: Mapping[str, WrittenText],
+    examples: Mapping[str, WrittenText],
 ) -> list[Symbol]:
     """Every symbol with its document: of its facts, and of what was written about some."""
     if content == "written":
@@ -54,7 +54,9 @@ def contents(
     ]
 
 
-def _composed(facts: Symbol, prose: Text | None, example: Text | None) -> Symbol:
+def _composed(
+    facts: Symbol, prose: WrittenText | None, example: WrittenText | None
+) -> Symbol:
     """A document by facts, or the prose without its example; with an example that ran."""
     composed = facts
     if prose is not None:
@@ -68,7 +70,7 @@ def _composed(facts: Symbol, prose: Text | None, example: Text | None) -> Symbol
     return replace(composed, sections=tuple(sections), example=example.example)
 
 
-def _shown_example(example: Text, fallback: str) -> str:
+def _shown_example(example: WrittenText, fallback: str) -> str:
     """An example that runs; else what it needs, or that it fails, above the fallback."""
     sections = read_sections(example.text)
     body = next((s.body for s in sections if s.title == "Example"), "")
@@ -109,7 +111,7 @@ def _tidied(section: Section) -> Section:
 class FactsWriter:
     """Documents the symbols of a library; a model wrote the ``texts`` of some."""
 
-    def __init__(self, library: Library, texts: Mapping[str, Text]) -> None:
+    def __init__(self, library: Library, texts: Mapping[str, WrittenText]) -> None:
         self._library, self._texts = library, texts
         self._callers = library.callers()
 
@@ -125,7 +127,9 @@ class FactsWriter:
     def facts(self, symbol: Symbol) -> Symbol:
         """The symbol with a document by facts."""
         sections = list(self._sections(symbol))
-        origin = Text(symbol.qualname, source_hash(symbol), VERSION, NAME, "", "")
+        origin = WrittenText(
+            symbol.qualname, source_hash(symbol), VERSION, NAME, "", ""
+        )
         return with_sections(symbol, sections, origin)
 
     def _sections(self, symbol: Symbol) -> Iterator[Section]:
@@ -188,13 +192,13 @@ def _named(symbol: Symbol, said: Described) -> str:
     return f"{words.capitalize()}{place} (from its name; the source has no docstring)."
 
 
-def _items(inputs: Mapping[str, Input]) -> Iterator[Item]:
+def _items(inputs: Mapping[str, Input]) -> Iterator[SectionItem]:
     """What a docstring says of each parameter or attribute, as lines of a section."""
     for number, (name, given) in enumerate(inputs.items(), start=1):
         kind = f" ({given.type})" if given.type else ""
         line = f"{name}{kind}: {given.text}".replace("\n", "\n    ")
         end = "\n\n" if number == len(inputs) else "\n"
-        yield Item(name.strip(), f"{line}{end}", unit_of(line))
+        yield SectionItem(name.strip(), f"{line}{end}", unit_of(line))
 
 
 def _assignment(symbol: Symbol) -> str:

@@ -13,7 +13,7 @@ from docgen.docstrings import first_sentence
 from docgen.facts import seen_from, short
 from docgen.replies import first_paragraph, section_of, summary_of
 from docgen.symbols import Library, Symbol
-from docgen.texts import Text
+from docgen.texts import WrittenText
 
 #: Raise `docgen.texts.VERSION` when these or the sections below change what a writer knows.
 INSTRUCTIONS = (Path(__file__).parent / "instructions/document.md").read_text(
@@ -61,7 +61,7 @@ class Prompter:
             for base in symbol.bases:
                 self._subclasses.setdefault(base, []).append(symbol.qualname)
 
-    def build(self, names: Sequence[str], texts: Mapping[str, Text]) -> str:
+    def build(self, names: Sequence[str], texts: Mapping[str, WrittenText]) -> str:
         """The prompt for some symbols, after the ``texts`` that are written so far.
 
         Code of helpers and bases, constants and imports that one of them needs are shown once.
@@ -78,7 +78,7 @@ class Prompter:
         return "\n".join(parts)
 
     def _sections(
-        self, name: str, texts: Mapping[str, Text], shown: set[str]
+        self, name: str, texts: Mapping[str, WrittenText], shown: set[str]
     ) -> dict[str, str]:
         symbol, known = self._library.symbols[name], self._library.symbols
         bases = [base for base in symbol.bases if base in known]
@@ -117,7 +117,7 @@ class Prompter:
             ]
 
     def _bases(
-        self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]
+        self, bases: Sequence[str], symbol: Symbol, texts: Mapping[str, WrittenText]
     ) -> Iterator[str]:
         """What bases are, and their fields and constructor."""
         for name in bases[:_RELATED]:
@@ -126,7 +126,7 @@ class Prompter:
             if source.count("\n"):
                 yield _cut(source, _BASE)
 
-    def _overrides(self, symbol: Symbol, texts: Mapping[str, Text]) -> list[str]:
+    def _overrides(self, symbol: Symbol, texts: Mapping[str, WrittenText]) -> list[str]:
         """The same member of bases, and of an abstract one those that implement it."""
         owner, _, name = symbol.qualname.rpartition(".")
         above = self._library.symbols.get(owner)
@@ -148,7 +148,7 @@ class Prompter:
         return found
 
     def _callees(
-        self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, Text]
+        self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, WrittenText]
     ) -> str:
         """What a module holds, or what a body uses with what that returns and raises."""
         if symbol.kind == "module":
@@ -163,7 +163,7 @@ class Prompter:
         lines = [self._line(name, symbol, texts, more) for name in names[:_RELATED]]
         return "\n".join([*lines, *_more(names, _RELATED)])
 
-    def _about(self, name: str, texts: Mapping[str, Text]) -> str:
+    def _about(self, name: str, texts: Mapping[str, WrittenText]) -> str:
         """The summary of what was written about a symbol, else what its docstring says first."""
         written = summary_of(texts[name].text) if name in texts else ""
         return written or first_sentence(self._library.symbols[name].docstring)
@@ -172,7 +172,7 @@ class Prompter:
         self,
         name: str,
         user: Symbol,
-        texts: Mapping[str, Text],
+        texts: Mapping[str, WrittenText],
         more: Sequence[str] = (),
     ) -> str:
         """One line about a symbol: how it is called, and what was written about it."""

@@ -21,6 +21,7 @@ _BY_NAME = "  and by name: "
 _MEMBER_CHARACTERS = 24_000  # beyond this, members are listed by name only
 _TEXT_SHARE = 4  # one part of so many of a short document is for its written text
 _SUMMARY = 400  # characters of an entry on one line
+_CALLED = ("kind", "signature", "value", "bases")  # facts about a call
 _LINE, _UNIT = 100, 60  # characters of what a symbol is, and of what its result is
 
 Relevance = Callable[[str], int]
@@ -128,14 +129,18 @@ def _section(section: Section) -> str:
 
 
 def _head(symbol: Symbol) -> list[str]:
-    """What is known besides members."""
+    """What is known besides members, a line each."""
+    return [symbol.qualname, *_fact_lines(symbol).values()]
+
+
+def _fact_lines(symbol: Symbol) -> dict[str, str]:
     parent, _, name = symbol.import_path.rpartition(".")
     moved = symbol.import_path != symbol.qualname
     imported = moved and symbol.kind in {"class", "function", "constant"}
     bases = (
         base.rpartition(".")[2] if "(" not in base else base for base in symbol.bases
     )
-    lines = {
+    facts_by_key = {
         "kind": symbol.kind,
         "import": f"from {parent} import {name}" if imported else "",
         "modifiers": ", ".join(symbol.modifiers),
@@ -144,7 +149,7 @@ def _head(symbol: Symbol) -> list[str]:
         "bases": ", ".join(bases),
         "raises": ", ".join(symbol.raises),
     }
-    return [symbol.qualname, *(f"{key}: {text}" for key, text in lines.items() if text)]
+    return {key: f"{key}: {text}" for key, text in facts_by_key.items() if text}
 
 
 # -- members
@@ -310,12 +315,13 @@ def page(entry: Entry) -> dict[str, Any]:
         "covers": entry.covers,
     }
     if isinstance(entry, Chunk):
-        own = {"facts": text, "sections": {"": text}, "members": (), "path": ""}
+        own = {"facts": text, "called": (), "sections": {"": text}, "members": ()}
     else:
+        fact_lines = _fact_lines(entry)
         own = {
             "facts": facts(entry),
+            "called": [line for key, line in fact_lines.items() if key in _CALLED],
             "sections": entry.bodies or {"": text},
             "members": [member.qualname for member in entry.members],
-            "path": entry.import_path,
         }
     return {**shared, **own}

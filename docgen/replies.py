@@ -10,7 +10,7 @@ from typing import Protocol
 
 from docgen.docstrings import unit_of
 from docgen.reading import spoken
-from docgen.symbols import FIRST, Item, Section
+from docgen.symbols import FIRST, Section, SectionItem
 
 SECTIONS = (
     FIRST,
@@ -32,7 +32,7 @@ _NAME = re.compile(rf"^# `?([\w.]+)`?[ \t]*+\n\s*+(?={_FIRST})", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Reply:
+class WriterReply:
     """A reply of a chat model, and what it took; ``None`` is unknown.
 
     ``fault`` says how it ended, where it is not all of what the model had to say; ``cached``
@@ -47,7 +47,7 @@ class Reply:
     cost_usd: float | None = None
 
 
-class Chat(Protocol):
+class WriterModel(Protocol):
     """A chat model that writes."""
 
     @property
@@ -55,7 +55,7 @@ class Chat(Protocol):
         """Under which its texts are stored."""
         ...
 
-    async def ask(self, prompt: str, instructions: str = "") -> Reply:
+    async def ask(self, prompt: str, instructions: str = "") -> WriterReply:
         """Ask; raises whatever its provider raises when it fails."""
         ...
 
@@ -129,7 +129,7 @@ def section(title: str, text: str) -> Section:
     if title not in {"Parameters", "Attributes"}:
         return Section(title, text)
     marks = list(_ITEM.finditer(text))
-    items = [Item(n, t, unit_of(t)) for n, t in behind(marks, text, whole=True)]
+    items = [SectionItem(n, t, unit_of(t)) for n, t in behind(marks, text, whole=True)]
     return Section(title, text[: marks[0].start()] if marks else text, tuple(items))
 
 

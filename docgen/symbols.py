@@ -109,7 +109,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Item:
+class SectionItem:
     """What a section says of one parameter or attribute: its lines, name included.
 
     Attributes
@@ -139,7 +139,7 @@ class Section:
 
     title: str
     text: str
-    items: tuple[Item, ...] = ()
+    items: tuple[SectionItem, ...] = ()
 
     @property
     def body(self) -> str:
@@ -188,7 +188,7 @@ class Symbol:
         What is written about it.
     writer, written, prompt, example
         Who wrote that, when, from which version of the prompt, and what became of its example;
-        see :class:`docgen.texts.Text`.
+        see :class:`docgen.texts.WrittenText`.
     corpus
         Source of the corpus that it stands in, else empty.
     """
@@ -249,9 +249,9 @@ class Symbol:
         return self.section(FIRST) or first
 
     @property
-    def inputs(self) -> tuple[Item, ...]:
+    def inputs(self) -> tuple[SectionItem, ...]:
         """Parameters and attributes that its document describes, each once."""
-        items: dict[str, Item] = {}
+        items: dict[str, SectionItem] = {}
         for title in _INPUTS:
             for section in self.sections:
                 if section.title == title:

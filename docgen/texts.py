@@ -36,7 +36,7 @@ class TextsError(ActionableError):
 
 
 @dataclass(frozen=True)
-class Text:
+class WrittenText:
     """The documentation of one symbol.
 
     Attributes
@@ -69,7 +69,7 @@ class Checkpoint:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._done: dict[tuple[str, str, str], Text] = {}
+        self._done: dict[tuple[str, str, str], WrittenText] = {}
         for _, line in read_lines(path) if path.exists() else ():
             try:
                 text = _checked(json.loads(line))
@@ -77,15 +77,15 @@ class Checkpoint:
                 continue
             self._done[text.qualname, text.source_hash, text.writer] = text
 
-    def done(self, qualname: str, source_hash: str, writer: str) -> Text | None:
+    def done(self, qualname: str, source_hash: str, writer: str) -> WrittenText | None:
         """The last text about this source, ``None`` when it must be written."""
         return self._done.get((qualname, source_hash, writer))
 
-    def texts(self) -> list[Text]:
+    def texts(self) -> list[WrittenText]:
         """Every text."""
         return list(self._done.values())
 
-    def add(self, text: Text) -> None:
+    def add(self, text: WrittenText) -> None:
         """Keep a text; it is in the file when this returns."""
         with closing(JsonLines(self.path)) as lines:
             lines.append(asdict(text))
@@ -103,7 +103,7 @@ def source_hash(symbol: Symbol) -> str:
     return digest(symbol.kind, symbol.source or symbol.docstring, *members)
 
 
-def read_texts(path: Path) -> list[Text]:
+def read_texts(path: Path) -> list[WrittenText]:
     """The texts of a file, compressed or not; a damaged one is a `TextsError`."""
     try:
         data = path.read_bytes()
@@ -118,7 +118,7 @@ def read_texts(path: Path) -> list[Text]:
         ) from None
 
 
-def write_texts(path: Path, texts: Iterable[Text]) -> None:
+def write_texts(path: Path, texts: Iterable[WrittenText]) -> None:
     """Write a file whose bytes depend on the texts only; it appears whole or not at all."""
     rows = sorted(
         texts, key=lambda text: (text.qualname, text.source_hash, text.writer)
@@ -156,7 +156,7 @@ def files_digest(files: Sequence[Path]) -> str:
 
 def prewritten(
     library: Library, files: Sequence[Path]
-) -> tuple[dict[str, Text], list[str]]:
+) -> tuple[dict[str, WrittenText], list[str]]:
     """What some files hold about a library; the last one has the last word.
 
     Returns
@@ -172,9 +172,9 @@ def prewritten(
     return fitting, [n for n in hashes if n not in fitting]
 
 
-def best(texts: Iterable[Text], names: Iterable[str]) -> dict[str, Text]:
+def best(texts: Iterable[WrittenText], names: Iterable[str]) -> dict[str, WrittenText]:
     """The example of each symbol: one that runs, of several the shortest."""
-    known: dict[str, Text] = {}
+    known: dict[str, WrittenText] = {}
     for text in sorted(
         texts, key=lambda t: (t.example != "runs", len(t.text), t.writer)
     ):
@@ -182,7 +182,7 @@ def best(texts: Iterable[Text], names: Iterable[str]) -> dict[str, Text]:
     return {name: known[name] for name in names if name in known}
 
 
-def examples(library: Library, files: Sequence[Path]) -> dict[str, Text]:
+def examples(library: Library, files: Sequence[Path]) -> dict[str, WrittenText]:
     """What files of examples hold about a library; one about another source counts as failed."""
     known = (
         t for path in files for t in read_texts(path) if t.qualname in library.symbols
@@ -198,12 +198,14 @@ def examples(library: Library, files: Sequence[Path]) -> dict[str, Text]:
     )
 
 
-def documented(symbol: Symbol, text: Text) -> Symbol:
+def documented(symbol: Symbol, text: WrittenText) -> Symbol:
     """The symbol with what was written about it; of an example that fails it says so."""
     return with_sections(symbol, read_sections(text.text), text)
 
 
-def with_sections(symbol: Symbol, sections: Sequence[Section], text: Text) -> Symbol:
+def with_sections(
+    symbol: Symbol, sections: Sequence[Section], text: WrittenText
+) -> Symbol:
     """The symbol with sections of a document, and who wrote them."""
     if text.example == "fails":
         sections = [
@@ -220,8 +222,10 @@ def with_sections(symbol: Symbol, sections: Sequence[Section], text: Text) -> Sy
     )
 
 
-def _checked(row: dict[str, Any]) -> Text:
-    text = Text(**row)
-    if not all(isinstance(getattr(text, f.name), str) for f in fields(Text)[:-1]):
+def _checked(row: dict[str, Any]) -> WrittenText:
+    text = WrittenText(**row)
+    if not all(
+        isinstance(getattr(text, f.name), str) for f in fields(WrittenText)[:-1]
+    ):
         raise ValueError("a field of a line is not text")
     return text

@@ -8,14 +8,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pydoc import locate
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, PositiveInt
 
 from docgen.prompts import INSTRUCTIONS, Prompter, batches, documentation_order
-from docgen.replies import Chat, Reply, check_reply, clean_reply, split_reply
+from docgen.replies import (
+    WriterModel,
+    WriterReply,
+    check_reply,
+    clean_reply,
+    split_reply,
+)
 from docgen.symbols import Library
-from docgen.texts import VERSION, Checkpoint, Text, source_hash
+from docgen.texts import VERSION, Checkpoint, WrittenText, source_hash
 from matsmith.core.command import Group
 from matsmith.core.configuration import CONF, load
 from matsmith.core.errors import UsageError
@@ -70,7 +76,7 @@ class WriteReport:
         Of all replies; ``None`` when one came without.
     """
 
-    texts: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, WrittenText] = field(default_factory=dict)
     shipped: list[str] = field(default_factory=list)
     reused: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
@@ -89,11 +95,25 @@ class WriteReport:
         """Whether every symbol has its documentation."""
         return not (self.failed or self.blocked or self.pending)
 
+    def spend(self, reply: WriterReply) -> None:
+        """Add what a reply took."""
+        self.prompt_tokens = _sum(self.prompt_tokens, reply.prompt_tokens)
+        self.completion_tokens = _sum(self.completion_tokens, reply.completion_tokens)
+        self.cost_usd = _sum(self.cost_usd, reply.cost_usd)
+
+
+Amount = TypeVar("Amount", int, float)
+
+
+def _sum(spent: Amount | None, more: Amount | None) -> Amount | None:
+    """``None`` where either is unknown."""
+    return None if spent is None or more is None else spent + more
+
 
 @asynccontextmanager
 async def open_writer(
     model: Group, *, concurrency: int = 8, priced: bool = False
-) -> AsyncIterator[Chat | None]:
+) -> AsyncIterator[WriterModel | None]:
     """The chat model that ``model`` chooses, ``None`` where it names none.
 
     It is open for as long as the context lasts. ``conf/chat.yaml`` says who builds it: chat models
@@ -101,7 +121,7 @@ async def open_writer(
     What cannot be built is a `UsageError`.
     """
     async with AsyncExitStack() as stack:
-        chat: Chat | None = None
+        chat: WriterModel | None = None
         if model.name:
             build: Any = locate(load(CONF / "chat.yaml")["_target_"])
             config, cache = model.read("model"), cache_folder()
@@ -115,12 +135,12 @@ async def open_writer(
 
 async def write_documentation(
     library: Library,
-    model: Chat,
+    model: WriterModel,
     *,
     checkpoint: Checkpoint,
     options: WriteOptions | None = None,
     max_cost_usd: float | None = None,
-    given: Mapping[str, Text] | None = None,
+    given: Mapping[str, WrittenText] | None = None,
     show_progress: bool = False,
 ) -> WriteReport:
     """Write what neither ``given`` nor the checkpoint hold yet, callees before callers.
@@ -144,7 +164,7 @@ class _Job:
     def __init__(
         self,
         library: Library,
-        model: Chat,
+        model: WriterModel,
         checkpoint: Checkpoint,
         options: WriteOptions,
         max_cost_usd: float | None,
@@ -159,33 +179,30 @@ class _Job:
         self.failures_in_a_row = 0
         self.last_error = ""
 
-    async def run(self, given: Mapping[str, Text], progress: Progressing) -> None:
+    async def run(
+        self, given: Mapping[str, WrittenText], progress: Progressing
+    ) -> None:
         needs = documentation_order(self.library)
-        report, model = self.report, self.model
         for name in needs:
-            done = self.checkpoint.done(name, self.hashes[name], model.name)
-            known = [text for text in (given.get(name), done) if text is not None]
-            for text in sorted(known, key=lambda text: text.prompt != VERSION)[:1]:
-                (report.reused if text is done else report.shipped).append(name)
-                report.texts[name] = text
-        over = {name: asyncio.Event() for name in needs if name not in report.texts}
+            self._reuse(name, given.get(name))
+        report = self.report
+        written = {n: asyncio.Event() for n in needs if n not in report.texts}
         progress.advance(len(report.texts), self._note())
         slots = asyncio.Semaphore(self.options.concurrency)
 
-        async def one(group: Sequence[str]) -> None:
-            for need in over.keys() & {n for name in group for n in needs[name]} - set(
-                group
-            ):
-                await over[need].wait()
+        async def write(group: Sequence[str]) -> None:
+            needed = {n for name in group for n in needs[name]}
+            for name in written.keys() & needed - set(group):
+                await written[name].wait()
             async with slots:
                 for name in await self._write(group, needs):
                     await self._write([name], needs)
             for name in group:
-                over[name].set()
+                written[name].set()
             progress.advance(len(group), self._note())
 
-        groups = batches(self.library, needs, over)
-        tasks = [asyncio.create_task(one(group)) for group in groups]
+        groups = batches(self.library, needs, written)
+        tasks = [asyncio.create_task(write(group)) for group in groups]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -194,25 +211,43 @@ class _Job:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._account_for_the_rest(needs)
 
+    def _reuse(self, name: str, given: WrittenText | None) -> None:
+        """Take a text that is there; of two the one that the present prompt was asked for."""
+        done = self.checkpoint.done(name, self.hashes[name], self.model.name)
+        texts = [text for text in (given, done) if text is not None]
+        if not texts:
+            return
+        current = [text for text in texts if text.prompt == VERSION]
+        text = (current or texts)[0]
+        self.report.texts[name] = text
+        kept = self.report.reused if text is done else self.report.shipped
+        kept.append(name)
+
     def _may_go_on(self) -> bool:
-        report, calls, cost = self.report, self.options.max_calls, self.max_cost_usd
-        reasons = {
-            f"{_GIVE_UP} consecutive requests failed, the last with: {self.last_error}": (
-                self.failures_in_a_row >= _GIVE_UP
-            ),
-            f"the limit of {calls} model calls was reached": (
-                calls is not None and report.calls >= calls
-            ),
-            f"the limit of ${cost} cannot be kept: a reply came without usage, or the model's "
-            "price is not set": cost is not None and report.cost_usd is None,
-            f"the limit of ${cost} was reached": (
-                cost is not None and (report.cost_usd or 0.0) >= cost
-            ),
-        }
-        report.stopped = report.stopped or next(
-            (why for why, on in reasons.items() if on), None
-        )
+        report = self.report
+        report.stopped = report.stopped or self._reason_to_stop()
         return report.stopped is None
+
+    def _reason_to_stop(self) -> str | None:
+        """Which limit is reached."""
+        report, calls, cost = self.report, self.options.max_calls, self.max_cost_usd
+        if self.failures_in_a_row >= _GIVE_UP:
+            return (
+                f"{_GIVE_UP} consecutive requests failed, the last with: "
+                f"{self.last_error}"
+            )
+        if calls is not None and report.calls >= calls:
+            return f"the limit of {calls} model calls was reached"
+        if cost is None:
+            return None
+        if report.cost_usd is None:
+            return (
+                f"the limit of ${cost} cannot be kept: a reply came without usage, or "
+                "the model's price is not set"
+            )
+        if report.cost_usd >= cost:
+            return f"the limit of ${cost} was reached"
+        return None
 
     async def _write(
         self, names: Sequence[str], needs: Mapping[str, Sequence[str]]
@@ -251,7 +286,7 @@ class _Job:
 
     async def _ask(
         self, prompt: str, names: Sequence[str]
-    ) -> tuple[Reply | None, dict[str, str]]:
+    ) -> tuple[WriterReply | None, dict[str, str]]:
         """One request: its reply, whose good texts are kept, and what is wrong with the others."""
         report = self.report
         try:
@@ -262,19 +297,17 @@ class _Job:
                 f"{type(failure).__name__}: {' '.join(str(failure).split())[:_ERROR]}"
             )
             return None, dict.fromkeys(names, reason)
-        for what in ("prompt_tokens", "completion_tokens", "cost_usd"):
-            spent, more = getattr(report, what), getattr(said, what)
-            setattr(
-                report, what, None if spent is None or more is None else spent + more
-            )
+        report.spend(said)
         ending = _ENDINGS.get(said.fault or "", "")
         parts = split_reply(said.text, names)
         faults = {name: ending or check_reply(parts.get(name, "")) for name in names}
         date = datetime.now(UTC).date().isoformat()
-        for name in (name for name in names if not faults[name]):
-            said_of_it = clean_reply(parts[name])
-            text = Text(
-                name, self.hashes[name], VERSION, self.model.name, date, said_of_it
+        for name in names:
+            if faults[name]:
+                continue
+            body = clean_reply(parts[name])
+            text = WrittenText(
+                name, self.hashes[name], VERSION, self.model.name, date, body
             )
             self.checkpoint.add(text)
             report.written.append(name)

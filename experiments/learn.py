@@ -18,20 +18,20 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from docgen.check import Checker, check_texts
+from docgen.check import ExampleChecker, check_texts
 from docgen.library import read_library
 from docgen.programs import test_files
 from docgen.skill import doctests, drift, write_skill
 from docgen.sources import owners_of
 from docgen.symbols import Library
-from docgen.texts import Text
+from docgen.texts import WrittenText
 from experiments.benchmarks.folder.from_tests.command import Options as TestOptions
 from experiments.benchmarks.folder.from_tests.command import build as build_questions
 from experiments.benchmarks.question_format import QuestionError
 from matsmith.core.command import Command, Nothing, Word, run_one_of
 from matsmith.core.errors import UsageError
 from matsmith.core.terminal import printable
-from retrieval.evaluate import Choice
+from retrieval.evaluate import RetrieverChoice
 from retrieval.evaluate import build as build_retriever
 from retrieval.retriever import CorpusRetriever
 from sandbox import environments, libraries, own, stoppable
@@ -107,7 +107,7 @@ async def _learn_into(
     if import_error:
         say(f"{distribution} cannot be imported: {import_error}")
     symbols = read_library(packages, site).public()
-    retriever = await build_retriever("llm_doc", packages, env, Choice())
+    retriever = await build_retriever("llm_doc", packages, env, RetrieverChoice())
     assert isinstance(retriever, CorpusRetriever)
     tests = _tests(options.tests, project)
     questions = 0
@@ -264,13 +264,13 @@ async def _examples(library: Library, env: str) -> dict[str, str]:
     """Examples of docstrings that run as they stand."""
     codes = doctests(library)
     texts = [
-        Text(name, "", "", "", "", f"## Example\n```python\n{code}```\n")
+        WrittenText(name, "", "", "", "", f"## Example\n```python\n{code}```\n")
         for name, code in codes.items()
     ]
     if not texts:
         return {}
     async with get_sandbox(SandboxConfig(env=env)) as sandbox:
-        checked = await check_texts(texts, Checker(sandbox))
+        checked = await check_texts(texts, ExampleChecker(sandbox))
     return {name: codes[name] for name, one in checked.items() if one.verdict == "runs"}
 
 

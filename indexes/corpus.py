@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from indexes.table import SymbolTable
 
 _log = logging.getLogger(__name__)
 
-_PAGES_FORM = 1  # raised when pages say other things of the same entries
+_PAGES_FORM = 2  # raised when pages say other things of the same entries
 _DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
 #: What the folder of a corpus is not named by.
 _STALE = (("sources_digest", "source files changed"), ("code", "code changed"))
@@ -74,7 +74,7 @@ class Manifest:
         Number of documents, and SHA-256 of the file that holds them.
     writers, examples
         How many documents each writer wrote, and how many examples run, fail, lack inputs or were
-        not checked; see :class:`docgen.texts.Text`.
+        not checked; see :class:`docgen.texts.WrittenText`.
     """
 
     source: str
@@ -265,43 +265,59 @@ async def building_together(folder: Path) -> AsyncIterator[None]:
         yield
 
 
+@dataclass(frozen=True)
+class IndexFolder:
+    """Where an index of a corpus lies, beside it.
+
+    Attributes
+    ----------
+    marked
+        Whether it was marked as made of just these documents.
+    """
+
+    path: Path
+    marked: bool
+    stamp: bytes
+
+    def mark(self) -> None:
+        """Note what the index is made of: later, it is used as it is."""
+        (self.path / _STAMP).write_bytes(self.stamp)
+
+
 @asynccontextmanager
 async def index_folder(
     corpus: Corpus, name: str, form: int, **more: str
-) -> AsyncIterator[tuple[Path, bool, Callable[[], object]]]:
-    """Where an index of a corpus lies, beside it; whether it is there; what to call when it is.
+) -> AsyncIterator[IndexFolder]:
+    """The folder of an index; one that was made of anything else is removed.
 
-    It is there when it was made of just these documents and ``more``; one that was made of anything
-    else is removed. ``form`` is raised when the same documents are indexed in another way. Others
-    wait while the block runs.
+    ``form`` is raised when the same documents are indexed in another way; ``more`` is what else
+    decides the index. Others wait while the block runs.
     """
-    folder = (
-        corpus.folder.parent.parent
-        / "indexes"
-        / f"{corpus.folder.name}-{_slug(name, 80)}"
-    )
+    parent = corpus.folder.parent.parent / "indexes"
+    folder = parent / f"{corpus.folder.name}-{_slug(name, 80)}"
     about = {"format": form, "documents": corpus.manifest.documents_digest, **more}
-    path, stamp = folder / _STAMP, json.dumps(about).encode()
+    stamp = json.dumps(about).encode()
     async with building_together(folder):
-        fits = path.is_file() and path.read_bytes() == stamp
-        if folder.exists() and not fits:
+        file = folder / _STAMP
+        marked = file.is_file() and file.read_bytes() == stamp
+        if folder.exists() and not marked:
             _log.warning("index %s does not match its corpus: rebuilding it", folder)
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        yield folder, fits, partial(path.write_bytes, stamp)
+        yield IndexFolder(folder, marked, stamp)
 
 
 async def written_pages(corpus: Corpus) -> Path:
     """The folder with the pages of a corpus and its aliases, for code in the sandbox."""
-    async with index_folder(corpus, "pages", _PAGES_FORM) as (folder, fits, finish):
-        if not fits:
-            with (folder / PAGES).open("w", encoding="utf-8") as file:
+    async with index_folder(corpus, "pages", _PAGES_FORM) as place:
+        if not place.marked:
+            with (place.path / PAGES).open("w", encoding="utf-8") as file:
                 for entry in corpus.entries:
                     file.write(json.dumps(render.page(entry)) + "\n")
             aliases = json.dumps(dict(corpus.aliases))
-            (folder / ALIASES).write_text(aliases, encoding="utf-8")
-            finish()
-    return folder
+            (place.path / ALIASES).write_text(aliases, encoding="utf-8")
+            place.mark()
+    return place.path
 
 
 def indexed_texts(corpus: Corpus) -> list[str]:

@@ -60,13 +60,9 @@ async def dense_index(
     """The dense index of a corpus. An interrupted build resumes where it stopped."""
     name = embedding.name
     ids = [entry.id for entry in corpus.entries]
-    async with index_folder(corpus, name, _FORMAT, embedding=name) as (
-        folder,
-        _,
-        begin,
-    ):
-        begin()
-        collection = _client(folder).get_or_create_collection(
+    async with index_folder(corpus, name, _FORMAT, embedding=name) as place:
+        place.mark()  # every vector counts by itself
+        collection = _client(place.path).get_or_create_collection(
             _COLLECTION,
             embedding_function=None,
             configuration={"hnsw": {"space": "cosine"}},
@@ -93,7 +89,7 @@ async def dense_index(
                     documents=[ids[i] for i in batch],  # the texts stay in the corpus
                 )
                 done.advance(len(batch))
-    return DenseIndex(folder, ids, embedding)
+    return DenseIndex(place.path, ids, embedding)
 
 
 def _client(folder: Path) -> Any:

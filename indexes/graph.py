@@ -118,23 +118,23 @@ async def graph_index(corpus: Corpus, embedding: Embedding) -> GraphIndex:
     A broken build (`RetrievalError`) is never left behind.
     """
     name = embedding.name
-    place = index_folder(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
-    async with place as (folder, fits, finish):
-        if not fits:
+    building = index_folder(corpus, f"graph-symbols-{name}", _FORMAT, embedding=name)
+    async with building as place:
+        if not place.marked:
             content = symbol_graph(corpus.entries)
             if not content["entities"]:
                 raise RetrievalError(
                     f"the graph of {corpus.folder.name} has no nodes: no documents"
                 )
-            rag = await _open(folder, embedding)
+            rag = await _open(place.path, embedding)
             try:
                 await rag.ainsert_custom_kg(content)
             except Exception as error:
                 raise RetrievalError(f"building the graph failed: {error}") from error
             finally:
                 await rag.finalize_storages()
-            finish()
-        return GraphIndex(await _open(folder, embedding), corpus)
+            place.mark()
+        return GraphIndex(await _open(place.path, embedding), corpus)
 
 
 async def _open(folder: Path, embedding: Embedding) -> LightRAG:

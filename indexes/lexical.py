@@ -21,15 +21,17 @@ _FORMAT = 2  # of the indexed texts and tokens
 
 async def lexical_index(corpus: Corpus) -> TfidfIndex:
     """The lexical index of a corpus, loaded when it fits, else built and stored."""
-    async with index_folder(corpus, "tfidf", _FORMAT) as (folder, fits, finish):
-        if fits:
+    async with index_folder(corpus, "tfidf", _FORMAT) as place:
+        if place.marked:
             try:
-                return TfidfIndex.load(folder)
+                return TfidfIndex.load(place.path)
             except (OSError, ValueError, KeyError, TypeError) as error:
-                _log.warning("index %s is damaged (%s): rebuilding it", folder, error)
+                _log.warning(
+                    "index %s is damaged (%s): rebuilding it", place.path, error
+                )
         index = TfidfIndex.build(indexed_texts(corpus))
-        index.save(folder)
-        finish()
+        index.save(place.path)
+        place.mark()
         return index
 
 

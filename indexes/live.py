@@ -61,7 +61,7 @@ _Name = Annotated[str, Field(max_length=500)]
 _Line = Annotated[str, Field(max_length=6_000)]
 
 
-class _Strict(BaseModel, extra="forbid", frozen=True): ...
+class _LiveModel(BaseModel, extra="forbid", frozen=True): ...
 
 
 class LiveParameter(NamedTuple):
@@ -82,7 +82,7 @@ class LiveSignature(NamedTuple):
     returns: _Line = ""
 
 
-class LiveMember(_Strict):
+class LiveMember(_LiveModel):
     """A row of a member list."""
 
     name: _Name
@@ -93,7 +93,7 @@ class LiveMember(_Strict):
     origin: _Name
 
 
-class LiveSymbol(_Strict):
+class LiveSymbol(_LiveModel):
     """A symbol; ``elsewhere`` lists what a class inherits from other libraries."""
 
     qualname: _Name
@@ -109,7 +109,7 @@ class LiveSymbol(_Strict):
     elsewhere: Mapping[_Name, tuple[_Name, ...]] = {}
 
 
-class Page(_Strict):
+class LivePage(_LiveModel):
     """What one module offers, or why it cannot be imported.
 
     Attributes
@@ -133,7 +133,7 @@ class Page(_Strict):
     problems: tuple[_Line, ...] = ()
 
 
-_PAGES = TypeAdapter(tuple[Page, ...])
+_PAGES = TypeAdapter(tuple[LivePage, ...])
 
 
 @dataclass(frozen=True)
@@ -230,8 +230,8 @@ async def _read(
     packages: Sequence[str],
     mounts: Sequence[Mount],
     progress: Progressing,
-) -> list[Page]:
-    async def one(part: Sequence[_Module]) -> Sequence[Page]:
+) -> list[LivePage]:
+    async def one(part: Sequence[_Module]) -> Sequence[LivePage]:
         found = await _pages(sandbox, part, packages, mounts)
         progress.advance(len(part))
         return found
@@ -248,7 +248,7 @@ async def _pages(
     modules: Sequence[_Module],
     packages: Sequence[str],
     mounts: Sequence[Mount],
-) -> Sequence[Page]:
+) -> Sequence[LivePage]:
     """Look at some modules; a run that does not end well is divided until the culprit is alone."""
     names = [module.name for module in modules]
     path = _LIBRARY if mounts else None
@@ -267,13 +267,13 @@ async def _pages(
     if len(modules) == 1:
         reason = ((execution.error or "").strip().splitlines() or [""])[-1]
         error = f"inspecting it ends with {execution.outcome} {reason}".strip()[:500]
-        return [Page(module=names[0], error=error)]
+        return [LivePage(module=names[0], error=error)]
     middle = len(modules) // 2
     first = await _pages(sandbox, modules[:middle], packages, mounts)
     return [*first, *await _pages(sandbox, modules[middle:], packages, mounts)]
 
 
-def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
+def _checked(result: object, modules: Sequence[_Module]) -> Sequence[LivePage]:
     """The pages of exactly these modules, imported from exactly these files."""
     try:
         pages = _PAGES.validate_python(result)
@@ -298,7 +298,7 @@ def _checked(result: object, modules: Sequence[_Module]) -> Sequence[Page]:
 
 
 def _symbols(
-    pages: Sequence[Page], modules: Mapping[str, _Module]
+    pages: Sequence[LivePage], modules: Mapping[str, _Module]
 ) -> tuple[list[Symbol], dict[str, str]]:
     """Every public symbol with its document, and the other paths of each."""
     found: dict[str, tuple[LiveSymbol, _Module]] = {}
@@ -408,7 +408,9 @@ def _text(symbol: LiveSymbol) -> str:
     )
 
 
-def _aliases(pages: Sequence[Page], found: Mapping[str, LiveSymbol]) -> dict[str, str]:
+def _aliases(
+    pages: Sequence[LivePage], found: Mapping[str, LiveSymbol]
+) -> dict[str, str]:
     """Every other path under which a symbol can be reached, inherited members included."""
     table: dict[str, str] = {}
     for page in pages:
@@ -450,7 +452,7 @@ def _import_paths(
     return table
 
 
-def _home(symbol: LiveSymbol, page: Page, module: _Module) -> _Module:
+def _home(symbol: LiveSymbol, page: LivePage, module: _Module) -> _Module:
     """Where a symbol comes from: the module of its page, or that of a class it inherits from."""
     for name, (package, version, path) in page.origins.items():
         if symbol.qualname == name or symbol.qualname.startswith(f"{name}."):

@@ -13,12 +13,12 @@ from pathlib import Path
 from docgen.facts import NAME as FACTS
 from docgen.facts import Content, contents
 from docgen.library import build_library
-from docgen.replies import Chat
+from docgen.replies import WriterModel
 from docgen.sources import distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library
 from docgen.texts import (
     Checkpoint,
-    Text,
+    WrittenText,
     examples,
     files_digest,
     prewritten,
@@ -44,7 +44,7 @@ class Writer:
         What documents hold; see :func:`docgen.facts.contents`.
     """
 
-    model: Chat | None = None
+    model: WriterModel | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
     content: Content = "written"
 
@@ -112,7 +112,7 @@ async def llm_doc_corpus(
 
 def _prewritten(
     library: Library, files: Sequence[Path], writer: str
-) -> Mapping[str, Text]:
+) -> Mapping[str, WrittenText]:
     given, outdated = prewritten(library, files)
     if outdated:
         shown = [*outdated[:_LISTED], *(["..."] if len(outdated) > _LISTED else [])]

@@ -67,7 +67,7 @@ class ReferenceGraph:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class HomedSentence:
     """A sentence, and the symbol whose document says it."""
 
     home: Symbol
@@ -136,7 +136,7 @@ class Documentation:
         inside = [s for s in symbols if s.qualname.partition(".")[0] in packages]
         self._by_name = {symbol.qualname: symbol for symbol in inside}
         self._deprecated = {s.qualname for s in inside if prose.deprecation(s)}
-        self._about: dict[str, list[Sentence]] = defaultdict(list)
+        self._about: dict[str, list[HomedSentence]] = defaultdict(list)
         self._general: dict[str, list[str]] = defaultdict(
             list
         )  # of no symbol, by module
@@ -244,7 +244,7 @@ class Documentation:
         for item, text in prose.sentences(symbol):
             subjects = [symbol.qualname] if item else self._subjects(symbol, text)
             for subject in subjects:
-                self._about[subject].append(Sentence(symbol, text))
+                self._about[subject].append(HomedSentence(symbol, text))
             if symbol.kind == "module" and not subjects:
                 self._general[symbol.qualname].append(text)
             plain = symbol.kind not in {"module", "class"} and not item
@@ -306,7 +306,7 @@ class Documentation:
         return need
 
     def _by_marks(
-        self, symbol: Symbol, sentence: Sentence, quoted: list[str]
+        self, symbol: Symbol, sentence: HomedSentence, quoted: list[str]
     ) -> Iterator[str]:
         """Symbols that a sentence names, or what those need for the same input."""
         own = required(symbol)
@@ -320,7 +320,7 @@ class Documentation:
                 yield from self._of_same_input(other, same, quoted)
 
     def _same_inputs(
-        self, other: Symbol, sentence: Sentence, own: Mapping[str, str]
+        self, other: Symbol, sentence: HomedSentence, own: Mapping[str, str]
     ) -> list[str]:
         """Inputs of another symbol that a sentence says to be the same."""
         named = [

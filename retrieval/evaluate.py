@@ -58,7 +58,7 @@ Search = Callable[..., Awaitable[Sequence[Hit]]]
 """At most ``k`` hits for a query, best first, as `Retriever.search` finds them."""
 
 
-class Choice(BaseModel, extra="forbid", frozen=True):
+class RetrieverChoice(BaseModel, extra="forbid", frozen=True):
     """Which retrievers, over which packages; the arguments of ``matsmith index``."""
 
     retrieval: Group = Field(
@@ -85,7 +85,7 @@ class Choice(BaseModel, extra="forbid", frozen=True):
     )
 
 
-class Options(Choice):
+class EvaluateOptions(RetrieverChoice):
     """Arguments of ``matsmith evaluate``; the first retriever is the reference."""
 
     benchmark: Group = Field(
@@ -117,7 +117,7 @@ async def measure(
     choice: str,
     search: Search,
     asked: Sequence[Query],
-    options: Options,
+    options: EvaluateOptions,
 ) -> tuple[Recalled, list[float]]:
     """What a retriever finds, and its recall of the smallest k, query by query."""
     depth = max([*options.k, *([_DEPTH] if options.tokens else [])])
@@ -160,7 +160,7 @@ async def measure(
 
 
 async def table(
-    asked: Sequence[Query], source: GoldSource, options: Options
+    asked: Sequence[Query], source: GoldSource, options: EvaluateOptions
 ) -> list[Recalled]:
     """All retrievers on one set of questions; last, what lists the names that stand in them."""
     searches: dict[str, Search] = {}
@@ -180,7 +180,7 @@ async def table(
 
 
 async def build(
-    choice: str, packages: Sequence[str], environment: str, options: Choice
+    choice: str, packages: Sequence[str], environment: str, options: RetrieverChoice
 ) -> Retriever:
     """The retriever that ``NAME`` or ``NAME:MODE`` stands for.
 
@@ -213,7 +213,7 @@ async def build(
     return retriever
 
 
-def sources_of(options: Options) -> list[GoldSource]:
+def sources_of(options: EvaluateOptions) -> list[GoldSource]:
     """The questions that the options ask for."""
     names = options.benchmark.names
     given = {key: _values(value) for key, value in options.benchmark.overrides.items()}
@@ -236,7 +236,7 @@ def _values(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-async def _evaluate(options: Options) -> int:
+async def _evaluate(options: EvaluateOptions) -> int:
     """One table per source, all in one event loop: the model's connections belong to it."""
     measured: list[Recalled] = []
     for source in sources_of(options):
@@ -256,7 +256,7 @@ async def _evaluate(options: Options) -> int:
     return 0
 
 
-async def _index(options: Choice) -> int:
+async def _index(options: RetrieverChoice) -> int:
     for name in options.retrieval.names:
         start = time.monotonic()
         retriever = await build(name, PACKAGES, "live", options)
@@ -273,12 +273,14 @@ async def _index(options: Choice) -> int:
     return 0
 
 
-main = Command("matsmith evaluate", str(__doc__), Options, _evaluate, (OSError,))
+main = Command(
+    "matsmith evaluate", str(__doc__), EvaluateOptions, _evaluate, (OSError,)
+)
 index = Command(
     "matsmith index",
     "Build corpora and their indexes ahead of time: all that some retrievers need.\n\n"
     "``matsmith index retrieval=llm_doc,live:dense embedding=hashing``",
-    Choice,
+    RetrieverChoice,
     _index,
     (OSError,),
 )

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docgen.replies import Chat
+from docgen.replies import WriterModel
 from docgen.sources import SourceError
 from docgen.symbols import Symbol
 from docgen.texts import TextsError
@@ -56,7 +56,7 @@ class RetrieverFactory:
     settings: RetrievalConfig
     packages: Sequence[str]
     site_packages: Path
-    writer: Chat | None
+    writer: WriterModel | None
     embedding: Embedding | None
     cache: Path
     progress: bool

@@ -45,7 +45,7 @@ from agents.models.reply import (
 )
 from agents.models.windows import Excess, excess_of
 from agents.models.written import ToolSchemas
-from docgen.replies import Reply as ChatReply
+from docgen.replies import WriterReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
 from matsmith.core.secrets import redact, redacted
@@ -373,7 +373,7 @@ class Chat:
         """Under which texts are stored."""
         return self.client.name
 
-    async def ask(self, prompt: str, instructions: str = "") -> ChatReply:
+    async def ask(self, prompt: str, instructions: str = "") -> WriterReply:
         """Ask; raises `ModelError` when the endpoint failed after its retries."""
         if (exceeded := self.meter.exceeded()) is not None:
             raise ModelError(f"not asked: {exceeded}")
@@ -387,7 +387,7 @@ class Chat:
         self.meter.usage += replace(usage, cached_calls=0)
         known = (usage.prompt_tokens, usage.completion_tokens)
         asked, replied = (None, None) if usage.estimated else known
-        return ChatReply(
+        return WriterReply(
             reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd
         )
 

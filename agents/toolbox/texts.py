@@ -24,7 +24,6 @@ Tool = Callable[..., Awaitable[str]]
 PAGE = 12_000  # characters of a result
 LISTED = 50  # members that are listed
 BRIEF = 600  # characters of what `resolve` says of a symbol
-_CALL = ("kind:", "signature:", "value:", "bases:")
 WIDTH = 100  # characters on a symbol of a map
 
 
@@ -124,7 +123,6 @@ def definition(documents: Documents, line: Line) -> str:
     """How a symbol is called, and the beginning of what its document says of a call."""
     page = documents.find(line.name)
     assert page is not None
-    facts = [part for part in page.facts.splitlines() if part.startswith(_CALL)]
     wanted = ("What it does", "Parameters", "Attributes", "Returns", "Details", "Notes")
     parts = [page.sections[title] for title in wanted if title in page.sections]
     gone = [f"DEPRECATED: {line.deprecated}"] if line.deprecated else []
@@ -134,7 +132,7 @@ def definition(documents: Documents, line: Line) -> str:
         if len(text) <= BRIEF
         else f"{text[:BRIEF].rstrip()}... (lookup has all of it)"
     )
-    return "\n".join([line.name, *facts, *gone, cut])
+    return "\n".join([line.name, *page.called, *gone, cut])
 
 
 def parts_of(page: Page, part: str) -> str:

@@ -58,8 +58,8 @@ class Page:
         The sentence that says that it should not be used; empty for a current one.
     covers
         The symbols that it describes.
-    path
-        Where it is imported from.
+    called
+        The facts that say how it is called.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Page:
     deprecated: str
     covers: Sequence[str]
     members: Sequence[str]
-    path: str
+    called: Sequence[str]
 
     @property
     def short(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from docgen.replies import Reply
+from docgen.replies import WriterReply
 from tests.endpoint import Body, Endpoint, text
 
 _SECTION = re.compile(r"^<(\w+)>\n(.*?)\n</\1>$", re.MULTILINE | re.DOTALL)
@@ -46,10 +46,10 @@ class DocModel:
     name: str = "somebody"
     prompts: list[str] = field(default_factory=list)
 
-    async def ask(self, prompt: str, instructions: str = "") -> Reply:
+    async def ask(self, prompt: str, instructions: str = "") -> WriterReply:
         self.prompts.append(prompt)
         await asyncio.sleep(0)
-        return Reply(self.reply(prompt))
+        return WriterReply(self.reply(prompt))
 
     def reply(self, prompt: str) -> str:
         return write(prompt)

@@ -14,7 +14,7 @@ import pytest
 from werkzeug import Response
 
 from docgen.__main__ import main
-from docgen.texts import VERSION, Checkpoint, Text, read_texts, write_texts
+from docgen.texts import VERSION, Checkpoint, WrittenText, read_texts, write_texts
 from tests.docgen.models import arguments, rows
 from tests.endpoint import USAGE, cut_off, filtered, status, text
 
@@ -233,7 +233,7 @@ def test_several_writers_of_one_checkpoint_lose_nothing(tmp_path):
 
 
 def _written(name):
-    return Text(name, "hash", "2", "m", "2026-11", "text")
+    return WrittenText(name, "hash", "2", "m", "2026-11", "text")
 
 
 @pytest.mark.long

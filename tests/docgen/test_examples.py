@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docgen.calls import CodeResolver
-from docgen.check import PROBE, Checker, code_of, example_of
+from docgen.check import PROBE, ExampleChecker, code_of, example_of
 from docgen.check import main as check
 from docgen.example_probe import check as probe
 from docgen.examples import (
@@ -29,7 +29,7 @@ from docgen.sources import read_sources
 from docgen.symbols import Library
 from docgen.texts import (
     EXAMPLES,
-    Text,
+    WrittenText,
     best,
     examples,
     read_texts,
@@ -75,10 +75,10 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 async def written(
     library: Library, sandbox: Sandbox, *replies: str
-) -> tuple[Writer, dict[str, Text]]:
+) -> tuple[Writer, dict[str, WrittenText]]:
     model = Writer(replies=list(replies))
     names = ["json.dumps", "json.load"]
-    writer = ExampleWriter(library, model, Checker(sandbox), {}, "")
+    writer = ExampleWriter(library, model, ExampleChecker(sandbox), {}, "")
     made, unanswered = await writer.write(names, Prompter(library))
     assert not unanswered
     return model, {text.qualname: text for text in made}
@@ -125,7 +125,7 @@ async def test_examples_out_of_unit_tests(tmp_path: Path, sandbox: Sandbox) -> N
         found["json.loads"][0] == own
     )  # what the base sets up, and nothing that serves nothing
     found["json.loads"] = ["1 / 0", found["json.loads"][1]]  # the second one runs
-    (text,) = await mine(library, found, ["json.loads"], Checker(sandbox))
+    (text,) = await mine(library, found, ["json.loads"], ExampleChecker(sandbox))
     code = "import json\n\n\ndef make_encoded():\n    return json.dumps({'a': [1, 2]})"
     code += (
         "\n\nencoded = make_encoded()\nfound = json.loads(encoded)\nprint(found['a'])\n"
@@ -176,10 +176,12 @@ def test_what_documents_hold_and_what_a_changed_signature_does(tmp_path: Path) -
     at = source_hash(library.symbols["kilns.fire"])
     example = "## Example\n```python\nprint(fire(heat=3))\n```"
     write_texts(
-        file, [Text("kilns.fire", at, "1", "somebody", "2026", example, "runs")]
+        file, [WrittenText("kilns.fire", at, "1", "somebody", "2026", example, "runs")]
     )
     prose = "## What it does\nProse.\n\n## Example\nold\n\n## Asked as\nhow"
-    written = {"kilns.fire": Text("kilns.fire", at, "2", "somebody", "2026", prose)}
+    written = {
+        "kilns.fire": WrittenText("kilns.fire", at, "2", "somebody", "2026", prose)
+    }
 
     def document(library: Library, content: Content) -> str:
         found = examples(library, [file])
@@ -221,10 +223,10 @@ def test_check_runs_examples_of_changed_symbols_again(
     call = "## Example\n```python\nfrom six import {0}\n\nprint({0}({1}))\n```\n"
     calls = {"ensure_str": "'a'", "ensure_text": "'a', removed=1"}
     made = [
-        Text(f"six.{n}", "old", "1", "me", "", call.format(n, a), "runs")
+        WrittenText(f"six.{n}", "old", "1", "me", "", call.format(n, a), "runs")
         for n, a in calls.items()
     ]
-    needs = Text(
+    needs = WrittenText(
         "six.ensure_binary", "old", "1", "me", "", "## Example\nNeeds X: why", "inputs"
     )
     write_texts(file, [*made, needs])

@@ -7,7 +7,7 @@ from docgen.facts import FactsWriter
 from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
 from docgen.replies import SECTIONS, check_reply, clean_reply, section_of, split_reply
-from docgen.texts import Text
+from docgen.texts import WrittenText
 from tests.docgen.conftest import sample, table, write_package
 from tests.docgen.models import read_prompt, write
 
@@ -20,7 +20,10 @@ def kiln(tmp_path):
 
 
 def sections_of(prompter, name, **texts):
-    known = {n.replace("__", "."): Text(n, "", "", "", "", t) for n, t in texts.items()}
+    known = {
+        n.replace("__", "."): WrittenText(n, "", "", "", "", t)
+        for n, t in texts.items()
+    }
     return read_prompt(prompter.build([name], known))[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.symbols import Library
-from docgen.texts import Checkpoint, Text, source_hash
+from docgen.texts import Checkpoint, WrittenText, source_hash
 from docgen.writer import WriteOptions, WriteReport, write_documentation
 from tests.docgen.models import DocModel, StubbornModel, read_prompt
 
@@ -175,7 +175,7 @@ async def test_given_texts_are_used_where_the_source_is_the_same(
 ) -> None:
     brick, joint = "brickwork.shapes.Brick", "brickwork.wall.joint"
     clay = "## What it does\nClay."
-    text = Text(
+    text = WrittenText(
         brick, source_hash(library.symbols[brick]), "1", "an LLM", "2026-11", clay
     )
     model = DocModel()

@@ -18,8 +18,8 @@ from docgen.texts import (
     SHIPPED,
     SUFFIX,
     VERSION,
-    Text,
     TextsError,
+    WrittenText,
     documented,
     file_name,
     prewritten,
@@ -193,7 +193,7 @@ def put(package, cache, **changes):
         **changes,
     }
     path = cache / "written" / file_name("brickwork-dist", "1.1")
-    write_texts(path, [Text(BRICK, source_hash(symbol), **fields)])
+    write_texts(path, [WrittenText(BRICK, source_hash(symbol), **fields)])
     return path
 
 
@@ -250,7 +250,8 @@ async def test_a_damaged_file_is_one_line(package, cache, content):
 
 def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_path):
     texts = [
-        Text(name, "hash", "1", "an LLM", "2026-11", "one\u2028line") for name in "ab"
+        WrittenText(name, "hash", "1", "an LLM", "2026-11", "one\u2028line")
+        for name in "ab"
     ]
     (tmp_path / "written").mkdir()
     for name, held in (("brick", texts), ("brick-work", []), ("Brick", texts[::-1])):
@@ -262,7 +263,7 @@ def test_files_hold_texts_in_one_order_and_are_those_of_their_distribution(tmp_p
 
 
 def test_a_failing_example_is_marked():
-    text = Text(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "fails")
+    text = WrittenText(BRICK, "hash", "1", "an LLM", "2026-11", CLAY, "fails")
     brick = symbol(BRICK, "class")
     mark = "## Example\n(This example fails when it is run.)\n```python"
     assert mark in prose(documented(brick, text))
