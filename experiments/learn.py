@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -38,6 +40,7 @@ from sandbox import environments, libraries, own, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.libraries import Learnt
+from sandbox.projects import is_project, read_project, wheel_metadata
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[\w,.-]+\])?([=<>!~]=?[^;@\n\r]*)?")
 _TESTS = ("tests", "test")
@@ -51,7 +54,7 @@ class Options(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith learn``."""
 
     library: Annotated[str, Word()] = Field(
-        description="folder with a pyproject.toml, or a distribution (ase, ase==3.23.0)"
+        description="folder of a project, or a distribution (ase, ase==3.23.0)"
     )
     name: str | None = Field(None, description="what to call it")
     base: str | None = Field(
@@ -86,19 +89,41 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
     Whatever fails before leaves that as it was. The symbols come with it, for a skill.
     """
     project, distribution = _what(options.library)
-    with libraries.staged(options.name or distribution) as folder:
-        return await _learn_into(folder, options, project, distribution, say)
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel = None
+        if project is not None:
+            wheel = await stoppable.in_thread(
+                own.build_wheel,
+                project,
+                Path(temporary),
+                on_host=options.build == "host",
+                say=say,
+            )
+            distribution, _ = wheel_metadata(wheel)
+        with libraries.staged(options.name or distribution) as folder:
+            source = Source(options.library, project, wheel, distribution)
+            return await _learn_into(folder, options, source, say)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a library comes from: a project that was built, or an index."""
+
+    given: str
+    project: Path | None
+    wheel: Path | None
+    distribution: str
 
 
 async def _learn_into(
     folder: Path,
     options: Options,
-    project: Path | None,
-    distribution: str,
+    source: Source,
     say: Callable[[str], None],
 ) -> tuple[Learnt, Library]:
     """Environment, documents, index and questions of a library, in a folder of its own."""
-    await _make_environment(folder / "env", options, project, say)
+    project, distribution = source.project, source.distribution
+    await _make_environment(folder / "env", options, source, say)
     env = str(folder / "env")
     await stoppable.in_thread(environments.build, env, say=say)
     site = environments.site_packages(env)
@@ -139,21 +164,16 @@ def _absolute(project: Path) -> str:
 
 
 async def _make_environment(
-    out: Path, options: Options, project: Path | None, say: Callable[[str], None]
+    out: Path, options: Options, source: Source, say: Callable[[str], None]
 ) -> None:
     """Write the environment that holds the library."""
-    if project is None:
-        say(f"choosing versions for {options.library}")
-        await stoppable.in_thread(own.require, options.library, out, base=options.base)
-        return
-    await stoppable.in_thread(
-        own.make,
-        project,
-        out,
-        base=options.base,
-        on_host=options.build == "host",
-        say=say,
-    )
+    if source.wheel is None:
+        say(f"choosing versions for {source.given}")
+        await stoppable.in_thread(own.require, source.given, out, base=options.base)
+    else:
+        await stoppable.in_thread(
+            own.install, source.wheel, out, base=options.base, say=say
+        )
 
 
 async def import_failure(packages: Sequence[str], env: str) -> str:
@@ -193,21 +213,33 @@ async def _make_questions(
     return len(built)
 
 
-def _what(source: str) -> tuple[Path | None, str]:
-    """The project's folder, if it is one, and the name of the distribution."""
-    path = Path(source).expanduser()
-    if (path / "pyproject.toml").is_file():
-        return path, own.described(path)[0]
-    if path.exists() or "/" in source:
+def _what(given: str) -> tuple[Path | None, str]:
+    """The project's folder, if it is one, and the name of the distribution as far as known."""
+    path = Path(given).expanduser()
+    if is_project(path):
+        name = read_project(path).name
+        if name is not None:
+            libraries.folder_of(name)  # refused now, and not after the build
+        return path, name or ""
+    if path.is_symlink() and not path.exists():
+        raise UsageError(f"{given}: a link to {path.readlink()}, which does not exist")
+    if re.match(r"(git\+|https?://|ssh://)", given):
         raise UsageError(
-            f"{source}: no pyproject.toml there; give a project's folder or a distribution's name"
+            f"{given}: clone it first, and give its folder (`matsmith learn FOLDER`)"
         )
-    found = _REQUIREMENT.fullmatch(source.strip())
-    if found is None:
+    if path.exists():
         raise UsageError(
-            f"{source}: neither a folder nor a distribution such as ase==3.23.0"
+            f"{given}: no pyproject.toml, setup.py or setup.cfg there; give a project's "
+            "folder or a distribution's name"
         )
-    return None, found[1]
+    if "/" in given:
+        raise UsageError(f"{given}: no such folder")
+    requirement = _REQUIREMENT.fullmatch(given.strip())
+    if requirement is None:
+        raise UsageError(
+            f"{given}: neither a folder nor a distribution such as ase==3.23.0"
+        )
+    return None, requirement[1]
 
 
 def import_names(distribution: str, folder: Path) -> tuple[str, ...]:

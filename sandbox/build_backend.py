@@ -12,16 +12,31 @@ from typing import Any
 WHEELS = Path("../wheels")
 
 
+#: Where tools that take the version from git look for one first.
+VERSION_VARIABLES = (
+    "SETUPTOOLS_SCM_PRETEND_VERSION",  # hatch-vcs as well
+    "PDM_BUILD_SCM_VERSION",
+    "POETRY_DYNAMIC_VERSIONING_BYPASS",
+    "PBR_VERSION",
+)
+
+
 def build(
-    backend: str, paths: Sequence[str], installed: Sequence[str], epoch: str
+    backend: str,
+    paths: Sequence[str],
+    installed: Sequence[str],
+    epoch: str,
+    version: str,
 ) -> dict[str, Any]:
     """Call the backend of the project in ``project``.
 
     ``paths`` are folders of the project that hold the backend, ``installed`` what the environment
-    was made for, ``epoch`` the time that files in the wheel carry. Returns ``more``, further
+    was made for, ``epoch`` the time that files in the wheel carry, ``version`` what tools are told
+    that would ask git. Returns ``more``, further
     requirements of the build; or the ``name`` of the wheel, and its content as ``wheel``.
     """
     os.environ["SOURCE_DATE_EPOCH"] = epoch
+    os.environ.update(dict.fromkeys(VERSION_VARIABLES, version))
     shutil.copytree("project", "source")
     os.chdir("source")
     sys.path[:0] = [str(Path(path).resolve()) for path in paths]

@@ -17,11 +17,10 @@ import re
 import shutil
 import sys
 import tempfile
-import tomllib
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -31,6 +30,7 @@ from sandbox import build_backend, environments, libraries, stoppable
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.copying import copy_folder
 from sandbox.factory import get_sandbox
+from sandbox.projects import UNKNOWN_VERSION, Project, read_project
 
 BASE = "live"
 #: Wheels carry times; a fixed one makes the same source the same wheel, and the same environment.
@@ -38,7 +38,6 @@ _EPOCH = "315532800"
 _SECONDS = 600.0
 _MOST_TOOLS = 50
 _WHEEL = re.compile(r"[\w.+!-]{1,200}\.whl")
-_MOST_DESCRIPTION = 1 << 20  # bytes of a pyproject.toml
 MOST_UNPACKED = 512 << 20  # bytes of an unpacked wheel
 #: The first requirement that uv finds unmet, or else the first cause that it names.
 _CAUSES = (
@@ -64,51 +63,71 @@ def make(
     ``base`` is ``BASE`` when not given; one that is given, and does not meet the requirements, is
     installed as well. ``on_host`` builds outside of the sandbox, with all rights of the user.
     """
-    if not (project / "pyproject.toml").is_file():
-        raise SandboxError(f"project={project}: no pyproject.toml there")
-    name, system = described(project)
     looked_at = None if base == "none" else base or BASE
     if looked_at is not None:
         environments.lock_file(looked_at)  # unknown: now, not after the build
-    with (
-        tempfile.TemporaryDirectory() as temporary
-    ):  # building leaves things beside the sources
-        wheels = Path(temporary) / "wheels"
-        copy = Path(temporary) / "project"
-        copy_folder(project, copy, environments.unwanted)
-        say(f"building a wheel of {name}")
-        if on_host:
-            command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
-            environments.uv(command, copy, SOURCE_DATE_EPOCH=_EPOCH)
-        else:
-            file, data = stoppable.run(
-                _build_inside(copy, system, Path(temporary) / "tools")
-            )
-            wheels.mkdir()
-            (wheels / file).write_bytes(data)
-        built = sorted(wheels.glob("*.whl"))
-        if len(built) != 1:
-            raise SandboxError(
-                f"project={project}: building {name} gave {len(built)} wheels"
-            )
-        _clear(out)
-        wheel, files, found = built[0], Path(temporary) / "files", []
-        if looked_at in environments.names():
-            installed = environments.build(looked_at, say=say)
-            unpack(wheel, files)
-            found = obstacles(wheel, files, installed)
-            if not found:
-                libraries.write_overlay(looked_at, files, out)
-                return [
-                    f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"
-                ]
-        elif looked_at is not None:
-            found = [f"{looked_at} does not come with matsmith"]
-        say("choosing versions")
-        shutil.copytree(wheels, out / "wheels")
-        _pin([f"./wheels/{wheel.name}"], base, out)
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel = build_wheel(project, Path(temporary), on_host=on_host, say=say)
+        return install(wheel, out, base=base, say=say)
+
+
+def build_wheel(
+    project: Path,
+    folder: Path,
+    *,
+    on_host: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Build the wheel of a project in a copy of its sources, below ``folder``."""
+    about = read_project(project)
+    wheels, copy = folder / "wheels", folder / "project"
+    folder.mkdir(parents=True, exist_ok=True)
+    copy_folder(project, copy, environments.unwanted)
+    say(f"building a wheel of {about.name or project.name}")
+    if on_host:
+        command = ["build", "--quiet", "--wheel", "--out-dir", str(wheels), "."]
+        environments.uv(command, copy, SOURCE_DATE_EPOCH=_EPOCH)
+    else:
+        if about.tag_version is not None:
+            say(f"where git would be asked, its version is {about.tag_version}")
+        file, data = stoppable.run(_build_inside(about, copy, folder / "tools"))
+        wheels.mkdir()
+        (wheels / file).write_bytes(data)
+    built = sorted(wheels.glob("*.whl"))
+    if len(built) != 1:
+        raise SandboxError(f"project={project}: the build gave {len(built)} wheels")
+    return built[0]
+
+
+def install(
+    wheel: Path,
+    out: Path,
+    *,
+    base: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[str]:
+    """Write the environment of a wheel to ``out``; see `make`."""
+    looked_at = None if base == "none" else base or BASE
+    _clear(out)
+    reasons: list[str] = []
+    if looked_at in environments.names():
+        installed = environments.build(looked_at, say=say)
+        files = wheel.parent.with_name("files")
+        unpack(wheel, files)
+        reasons = obstacles(wheel, files, installed)
+        if not reasons:
+            libraries.write_overlay(looked_at, files, out)
+            return [
+                f"{out}: {wheel.name} in front of {looked_at}, which has what it needs"
+            ]
+    elif looked_at is not None:
+        reasons = [f"{looked_at} does not come with matsmith"]
+    say("choosing versions")
+    (out / "wheels").mkdir()
+    shutil.copyfile(wheel, out / "wheels" / wheel.name)
+    _pin([f"./wheels/{wheel.name}"], base, out)
     made = f"{out}: {wheel.name} and what it needs, installed when it is first used"
-    return [made, *(f"  not in front of {looked_at}: {reason}" for reason in found)]
+    return [made, *(f"  not in front of {looked_at}: {reason}" for reason in reasons)]
 
 
 def require(requirement: str, out: Path, *, base: str | None = None) -> None:
@@ -209,28 +228,10 @@ def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
     (out / "warmup.py").write_text(warmup)
 
 
-def described(project: Path) -> tuple[str, Mapping[str, Any]]:
-    """Name and ``build-system`` of a ``pyproject.toml``."""
-    path = project / "pyproject.toml"
-    if not path.resolve().is_relative_to(project.resolve()):
-        raise SandboxError(
-            f"{path}: a link that leads out of the project, to {path.resolve()}"
-        )
-    try:
-        with path.open("rb") as file:
-            content = tomllib.loads(file.read(_MOST_DESCRIPTION).decode("utf-8"))
-        return str(content["project"]["name"]), dict(content.get("build-system", {}))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SandboxError(f"{path}: no project.name ({error!r})") from None
-
-
-async def _build_inside(
-    project: Path, system: Mapping[str, Any], tools: Path
-) -> tuple[str, bytes]:
+async def _build_inside(about: Project, copy: Path, tools: Path) -> tuple[str, bytes]:
     """Call the project's build backend in a sandbox, with the tools that it asks for."""
-    requires = [str(one) for one in system.get("requires", ["setuptools>=70.1"])]
-    backend = str(system.get("build-backend", "setuptools.build_meta:__legacy__"))
-    paths = [str(path) for path in system.get("backend-path", [])]
+    requires = list(about.requires)
+    version = about.tag_version or UNKNOWN_VERSION
     while True:
         _clear(tools)
         _pin(requires, None, tools)
@@ -241,8 +242,14 @@ async def _build_inside(
             disk_mb=1024,
             options={"warmup": False},
         )
-        arguments = [backend, paths, requires, _EPOCH]
-        mounts = [Mount(project, "project")]
+        arguments = [
+            about.backend,
+            list(about.backend_paths),
+            requires,
+            _EPOCH,
+            version,
+        ]
+        mounts = [Mount(copy, "project")]
         async with get_sandbox(config) as sandbox:
             done = await sandbox.call(
                 build_backend.__name__,
@@ -254,7 +261,7 @@ async def _build_inside(
         found = done.result
         if done.outcome is not Outcome.OK or not isinstance(found, dict):
             raise SandboxError(
-                f"project={project.name}: the build in the sandbox ended with {done.outcome}:"
+                f"project={about.folder}: the build in the sandbox ended with {done.outcome}:"
                 f"\n{printable((done.error or done.stderr)[-2000:])}\nIf it needs something"
                 " that the sandbox lacks and you trust it, use build=host"
             )
@@ -264,13 +271,13 @@ async def _build_inside(
             case {"name": str(name), "wheel": bytes(wheel)} if _WHEEL.fullmatch(name):
                 return name, wheel
             case _:
-                raise SandboxError(f"project={project.name}: the build gave no wheel")
+                raise SandboxError(f"project={about.folder}: the build gave no wheel")
 
 
 class Options(BaseModel, extra="forbid"):
     """Arguments of ``matsmith environment``."""
 
-    project: Path = Field(description="folder with a pyproject.toml")
+    project: Path = Field(description="folder of a project that pip can build")
     out: Path = Field(description="folder to write")
     base: str | None = Field(
         None,

@@ -125,7 +125,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("error", [UsageError("no registry"), OSError(28, "disk full")])
-@pytest.mark.parametrize("step", ["own.make", "build_retriever", "build_questions"])
+@pytest.mark.parametrize(
+    "step", ["own.build_wheel", "own.install", "build_retriever", "build_questions"]
+)
 def test_what_fails_in_the_middle_leaves_the_library_as_it_was(
     project, monkeypatch, step, error
 ):

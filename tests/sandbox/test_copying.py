@@ -8,6 +8,7 @@ import pytest
 from sandbox import copying, environments, libraries, own
 from sandbox.base import SandboxError
 from sandbox.copying import copy_folder
+from sandbox.projects import read_project
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_a_description_that_is_a_link_is_not_read(project):
     (project.parent / "other.toml").write_text('[project]\nname = "a-secret"\n')
     (project / "pyproject.toml").symlink_to(project.parent / "other.toml")
     with pytest.raises(SandboxError, match="leads out") as refused:
-        own.described(project)
+        read_project(project)
     assert "a-secret" not in str(refused.value)
 
 

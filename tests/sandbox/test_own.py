@@ -143,9 +143,11 @@ async def test_hostile_files_run_in_the_sandbox_only(own_cache, tmp_path, monkey
 def test_mistakes_of_the_command_are_one_line(tmp_path, capsys):
     assert own.main([f"project={tmp_path}", f"out={tmp_path / 'env'}"]) == 2
     assert "no pyproject.toml" in capsys.readouterr().err
-    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "pyproject.toml").write_text("[project\n")
     assert own.main([f"project={tmp_path}", f"out={tmp_path / 'env'}"]) == 2
-    assert "no project.name" in capsys.readouterr().err
+    assert "pyproject.toml: cannot be read" in capsys.readouterr().err
+    assert own.main([f"project={tmp_path / 'x'}", f"out={tmp_path / 'env'}"]) == 2
+    assert "no such folder" in capsys.readouterr().err
     assert own.main(["project=x"]) == 2
     assert own.main(["project=x", "out=y", "colour=red"]) == 2
     assert "Traceback" not in capsys.readouterr().err
