@@ -275,7 +275,7 @@ class Episode:
             stderr=execution.stderr[:SHOWN_CHARACTERS],
             error=(execution.error or "")[-SHOWN_CHARACTERS:],
             seconds=execution.seconds,
-            tier=execution.tier,
+            tier=execution.confinement,
         )
         return execution
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from matsmith.core.command import Command, Nothing, run_one_of
 from matsmith.core.configuration import data_of
 from matsmith.core.progress import saying
-from sandbox import bubblewrap, docker, environments, stoppable
+from sandbox import bubblewrap, bytecode, docker, environments, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ENGINES, available, engines, get_sandbox
 from sandbox.inside.probe import CONTROLS
@@ -131,7 +131,7 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
                 meaning += COUNTED if sandbox.memory_counted else WATCHED
             note(name, meaning, reason)
     return {
-        "backend": sandbox.tier,
+        "backend": sandbox.confinement,
         "env": config.env,
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "ok": all(check["ok"] for check in checks),
@@ -143,7 +143,7 @@ def _build(config: Build) -> int:
     with saying(f"environment {config.env}") as say:
         confined = bubblewrap.problem() is None
         if confined:
-            bubblewrap.Bubblewrap(config).prepare(say=say)
+            bytecode.prepare(config, say=say)
         else:
             environments.build(config.env, say=say)
         console.print(environments.folder(config.env), highlight=False)

@@ -82,7 +82,9 @@ class Execution:
     stderr: str = ""
     error: str | None = None  # traceback or reason as one text, unless ``ok``
     seconds: float = 0.0  # of wall time, without queueing
-    tier: str = ""  # which isolation really ran: docker, podman, bubblewrap, unsafe
+    confinement: str = (
+        ""  # what was really in force: docker, podman, bubblewrap, unsafe
+    )
     cpu_seconds: float | None = None  # of all its processes
     #: Exceptions that ended in an ``except`` of the code, each once, in order of first appearance.
     caught: tuple[Caught, ...] = ()
@@ -92,7 +94,7 @@ class Execution:
     left: tuple[str, ...] = ()  # a line for each file there that is not handed over
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """An order: a module of the project, a function of it, arguments."""
 
     module: str
@@ -101,10 +103,10 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job:
+class RunRequest:
     """What :meth:`Sandbox.run` is asked for; a call has no entry."""
 
-    code: bytes | Call
+    code: bytes | FunctionCall
     entry: str | None
     timeout: float = 30.0
     mounts: Sequence[Mount] = ()
@@ -114,7 +116,7 @@ class Job:
 class AnswerSandbox(ABC):
     """Runs the code of answers: it takes source, and no data that could be an expected value."""
 
-    tier: str  # name of the confinement that is in force
+    confinement: str  # name of what is in force
 
     @abstractmethod
     async def run(
@@ -137,13 +139,13 @@ class AnswerSandbox(ABC):
 
 
 class Workers(ABC):
-    """Executes jobs in isolation. Safe for concurrent use from one event loop."""
+    """Executes requests in isolation. Safe for concurrent use from one event loop."""
 
-    tier: str
+    confinement: str
 
     @abstractmethod
-    async def execute(self, job: Job) -> Execution:
-        """Do one job; see :meth:`AnswerSandbox.run`."""
+    async def execute(self, request: RunRequest) -> Execution:
+        """Serve one request; see :meth:`AnswerSandbox.run`."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -164,7 +166,9 @@ class Sandbox(AnswerSandbox, Workers):
     ) -> Execution:
         """See :meth:`AnswerSandbox.run`."""
         source = code.encode("utf-8", "surrogatepass")
-        return await self.execute(Job(source, entry or "", timeout, mounts, collect))
+        return await self.execute(
+            RunRequest(source, entry or "", timeout, mounts, collect)
+        )
 
     async def call(
         self,
@@ -184,8 +188,8 @@ class Sandbox(AnswerSandbox, Workers):
         the environment has. Arguments travel as results do (`sandbox.inside.tagged`), and stay
         data. See also `run`.
         """
-        order = Call(module, function, arguments)
-        return await self.execute(Job(order, None, timeout, mounts, collect))
+        order = FunctionCall(module, function, arguments)
+        return await self.execute(RunRequest(order, None, timeout, mounts, collect))
 
 
 class Verifier(Workers):
@@ -212,14 +216,16 @@ class Verifier(Workers):
         """
         try:
             done = await self.execute(
-                Job(Call(module, function, arguments), None, timeout, mounts)
+                RunRequest(
+                    FunctionCall(module, function, arguments), None, timeout, mounts
+                )
             )
         except UnencodableError as error:  # deeper or larger than what can be sent
             done = Execution(Outcome.BAD_RESULT, error=str(error))
         if done.outcome is Outcome.OK:
             return done
         tried = await self.execute(
-            Job(Call(module, function, control), None, timeout, mounts)
+            RunRequest(FunctionCall(module, function, control), None, timeout, mounts)
         )
         if tried.outcome is not Outcome.OK:
             raise SandboxError(

@@ -26,15 +26,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from filelock import FileLock
-
 from matsmith.core.configuration import data_of
 from sandbox import environments, launcher, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
-from sandbox.pool import PooledSandbox
 from sandbox.server.kernel import Cgroup
-from sandbox.worker import SERVE, Backend, Channel
+from sandbox.shipping import SERVE
+from sandbox.worker import Channel
 
 CONFINEMENT: Mapping[str, Any] = data_of(__file__, "confinement")
 FORK_SERVER_MB = 512  # the libraries in memory, next to what a run may use
@@ -48,20 +46,6 @@ WARNING = (
     "sandbox=unsafe isolates nothing: the code runs as you, can read your files, use your network"
     " and outlive its timeout. Use it only for code that you trust."
 )
-BYTECODE = ".bytecode"
-COMPILE_SECONDS = (
-    300.0  # for one share; what is not compiled by then is compiled when imported
-)
-SHARE = 50  # modules that are compiled together: a result has at most 16 MB
-COMPILER = """\
-import py_compile
-def compiled(name):
-    try:
-        with open(py_compile.compile(name, cfile="/tmp/compiled", doraise=True), "rb") as file:
-            return file.read()
-    except Exception:
-        return b""
-"""
 LAUNCH = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
     " from sandbox.launcher import main; main()"
@@ -129,19 +113,18 @@ class ProcessChannel(Channel):
 class Bubblewrap:
     """Opens workers under bubblewrap, as the user, or as nobody in particular when root."""
 
-    tier = "bubblewrap"
+    confinement = "bubblewrap"
     jail = "namespace"
 
     def __init__(
-        self, config: SandboxConfig, environment: environments.Environment | None = None
+        self, config: SandboxConfig, prepare: Callable[[], environments.Environment]
     ) -> None:
-        self._config, self._environment = config, environment
+        """``prepare`` gives the built environment; it may take minutes, in a thread."""
+        self._config, self._prepare = config, prepare
 
     async def open(self) -> tuple[Channel, dict[str, Any]]:
         """See :class:`sandbox.worker.Backend`."""
-        environment = self._environment
-        if environment is None:
-            environment = await stoppable.in_thread(self.prepare)
+        environment = await stoppable.in_thread(self._prepare)
         limit = (self._config.memory_mb + FORK_SERVER_MB) * 1024**2 + INPUTS_LIMIT
         group = make_cgroup(limit, self._config.options.get("cgroup"))
         sources = [environment.folder, *filter(None, [environment.own])]
@@ -164,14 +147,6 @@ class Bubblewrap:
             "cgroup": list(launcher.CGROUP_FDS) if group else [],
             "own": environments.IN_FRONT if environment.own else "",
         }
-
-    def prepare(
-        self, *, say: Callable[[str], None] = lambda _: None
-    ) -> environments.Environment:
-        """Build the environment and compile its packages, unless that is done."""
-        environment = environments.build(self._config.env, say=say)
-        precompile(environment, Bubblewrap(self._config, environment))
-        return environment
 
     def _command(
         self, environment: environments.Environment, shown: list[str]
@@ -237,7 +212,7 @@ class Bubblewrap:
 class Unsafe:
     """Opens plain processes."""
 
-    tier = "unsafe"
+    confinement = "unsafe"
     jail = "none"
 
     def __init__(self, config: SandboxConfig) -> None:
@@ -262,74 +237,6 @@ class Unsafe:
             "inputs": str(scratch / "inputs"),
             "own": str(environment.own or ""),
         }
-
-
-def precompile(environment: environments.Environment, backend: Backend) -> None:
-    """Write the bytecode of an environment's packages, unless it is there.
-
-    Without it a worker takes several times as long to start. The compiler reads foreign source, so
-    it runs as an answer does, and hands the bytes over; the host only writes them beside the
-    sources, unread.
-    """
-    places = [
-        (
-            environment.folder,
-            environment.packages.parent,
-            f"/env/lib/{environment.python}",
-        )
-    ]
-    if environment.own is not None and os.access(environment.own, os.W_OK):
-        kept = environment.own / "__pycache__"  # replaced with the packages
-        kept.mkdir(exist_ok=True)
-        places.append((kept, environment.own, environments.IN_FRONT))
-    for folder, root, inside in places:
-        stamp = folder / BYTECODE
-        if stamp.exists() or not os.access(folder, os.W_OK):  # somebody else's cache
-            continue
-        with FileLock(stamp.with_suffix(".lock")):
-            if not stamp.exists():
-                found = sorted(root.rglob("*.py"))
-                log.info(
-                    "compiling %d modules of %s, once", len(found), environment.name
-                )
-                sources = {
-                    f"{inside}/{path.relative_to(root).as_posix()}": path
-                    for path in found
-                }
-                stoppable.run(_compile(sources, environment.python, backend))
-                stamp.touch()
-
-
-async def _compile(sources: Mapping[str, Path], python: str, backend: Backend) -> None:
-    """Compile sources, by the names that the sandbox shows them under."""
-    tag = python.replace("python", "cpython-").replace(".", "")
-
-    async def compile_share(names: Sequence[str]) -> None:
-        code = f"{COMPILER}\ndef main():\n    return list(map(compiled, {names!r}))\n"
-        done = await sandbox.run(code, "main", timeout=COMPILE_SECONDS)
-        found = done.result if isinstance(done.result, list) else []
-        for source, data in zip(map(sources.__getitem__, names), found, strict=False):
-            if isinstance(data, bytes) and data:
-                _write(source.parent / f"__pycache__/{source.stem}.{tag}.pyc", data)
-
-    wanted, count = list(sources), len(sources) // SHARE + 1
-    config = SandboxConfig(workers=os.cpu_count() or 1)
-    async with PooledSandbox(backend, config, "") as sandbox:
-        await asyncio.gather(
-            *(compile_share(wanted[start::count]) for start in range(count))
-        )
-
-
-def _write(target: Path, data: bytes) -> None:
-    if target.parent.is_symlink():
-        return
-    target.parent.mkdir(exist_ok=True)
-    target.parent.chmod(0o755)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(target)
 
 
 def problem() -> str | None:

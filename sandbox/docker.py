@@ -35,7 +35,8 @@ from sandbox import environments, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.bubblewrap import CONFINEMENT, FORK_SERVER_MB, child_environment
 from sandbox.exchange import INPUTS_LIMIT
-from sandbox.worker import SERVE, Channel
+from sandbox.shipping import SERVE
+from sandbox.worker import Channel
 
 DOCKERFILE = Path(__file__).parent / "Dockerfile"
 BASE = "python:{}-slim"
@@ -233,8 +234,8 @@ class Docker:
     def __init__(self, engine: Engine, config: SandboxConfig) -> None:
         self._engine = engine
         self._config = config
-        self.tier = engine.name
-        if self.tier == "podman" and config.options.get(
+        self.confinement = engine.name
+        if self.confinement == "podman" and config.options.get(
             "runtime"
         ):  # its socket would ignore it
             raise SandboxError(
@@ -249,7 +250,7 @@ class Docker:
             container, attached = await asyncio.to_thread(self._start, image, own)
         except _ERRORS as error:
             raise SandboxError(
-                f"{self.tier} could not start a container: {error}"
+                f"{self.confinement} could not start a container: {error}"
             ) from error
         connection: socket.socket = attached._sock
         connection.setblocking(False)
@@ -261,7 +262,7 @@ class Docker:
         client = self._engine.client
         if not client.api.base_url.startswith(("http+docker://localhost", "http://")):
             raise SandboxError(
-                f"{self.tier} at {client.api.base_url} cannot be used: only a local socket"
+                f"{self.confinement} at {client.api.base_url} cannot be used: only a local socket"
                 " (unix://) or plain tcp:// can be attached to"
             )
         # Those whose making was cut short; every other one removes itself.
@@ -285,7 +286,7 @@ class Docker:
         private = "rw,noexec,nosuid,nodev"
         scratch = f"{private},size={config.disk_mb}m,mode=1777"
         if (
-            self.tier == "docker"
+            self.confinement == "docker"
         ):  # podman knows no nr_inodes: there, the memory limit bounds them
             scratch += ",nr_inodes=4096"
         tmpfs = {

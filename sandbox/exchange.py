@@ -41,7 +41,17 @@ class Inputs:
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(len(data) for _, data in self.files)
+        return sum(map(len, self.contents))
+
+    @property
+    def names(self) -> list[str]:
+        """Paths of the files."""
+        return [name for name, _ in self.files]
+
+    @property
+    def contents(self) -> list[bytes]:
+        """What the files hold, in the order of `names`."""
+        return [content for _, content in self.files]
 
     @classmethod
     def read(cls, source: Path) -> Inputs:
@@ -128,18 +138,26 @@ def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str
     return [path.as_posix() for path in targets]
 
 
-def read_report(
-    message: bytes,
-) -> tuple[bytes, tuple[Caught, ...], tuple[Written, ...], tuple[str, ...]]:
+@dataclass(frozen=True)
+class RunReport:
+    """What a child's message says beside its result; ``message`` is the rest of it."""
+
+    message: bytes
+    caught: tuple[Caught, ...] = ()
+    files: tuple[Written, ...] = ()
+    left: tuple[str, ...] = ()  # a line for each file that is not handed over
+
+
+def read_report(message: bytes) -> RunReport:
     """Take the report out of a child's message (`sandbox.server.child`).
 
-    Returns kind, line feed and payload; exceptions; files; a line for each that is not handed over.
-    Raises `ValueError` when there is a report that is not one.
+    The rest is kind, line feed and payload. Raises `ValueError` when there is a report that no
+    child of ours has written.
     """
     head, _, body = message.partition(b"\n")
-    kind, told, text = head.partition(b" ")
-    if not told:
-        return message, (), (), ()
+    kind, _, text = head.partition(b" ")
+    if not text:
+        return RunReport(message)
     if len(text) > MAX_REPORT:
         raise ValueError("a long report")
     try:
@@ -152,37 +170,59 @@ def read_report(
                 raise ValueError("a report of too much")
         case _:
             raise ValueError("no report")
+    sizes = [_named_size(item) for item in files]
+    end = sum(size for _, size in sizes)
+    if end > min(len(body), OUT_BYTES):
+        raise ValueError("more bytes than there are, or than files may have")
+    written, refused = _take_files(sizes, body)
+    reasons = [valid(str(line))[:MAX_REASON] for line in left[:OUT_FILES]]
+    return RunReport(
+        kind + b"\n" + body[end:],
+        tuple(_caught(item) for item in caught),
+        written,
+        (*reasons, *refused),
+    )
+
+
+def _named_size(item: object) -> tuple[str, int]:
+    match item:
+        case [str(name), int(size)] if type(size) is int and size >= 0:
+            return name, size
+    raise ValueError("no file")
+
+
+def _take_files(
+    sizes: Sequence[tuple[str, int]], body: bytes
+) -> tuple[tuple[Written, ...], list[str]]:
+    """The files that stand one after the other in ``body``, and why some are not taken."""
     written: list[Written] = []
-    refused = [valid(str(line))[:MAX_REASON] for line in left[:OUT_FILES]]
-    taken: set[PurePosixPath] = set()
+    refused: list[str] = []
+    taken: list[PurePosixPath] = []
     start = 0
-    for item in files:
-        match item:
-            case [str(name), int(size)] if (
-                type(size) is int and 0 <= size <= len(body) - start
-            ):
-                data, start = body[start : start + size], start + size
-            case _:
-                raise ValueError("no file")
+    for name, size in sizes:
+        content = body[start : start + size]
+        start += size
         path = PurePosixPath(name.casefold())
-        if reason := _fault(name):
+        reason = _fault(name)
+        if reason is not None:
             refused.append(f"{valid(name)[:MAX_NAME]!a}: {reason}")
-        elif any(path.is_relative_to(one) or one.is_relative_to(path) for one in taken):
+        elif any(_one_in_the_other(path, other) for other in taken):
             refused.append(f"{name}: another file has this name")
         else:
-            taken.add(path)
-            written.append(Written(name, data))
-    if start > OUT_BYTES:
-        raise ValueError("more bytes than files may have")
-    found = tuple(map(_caught, caught))
-    return kind + b"\n" + body[start:], found, tuple(written), tuple(refused)
+            taken.append(path)
+            written.append(Written(name, content))
+    return tuple(written), refused
+
+
+def _one_in_the_other(one: PurePosixPath, other: PurePosixPath) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _caught(item: object) -> Caught:
     match item:
-        case [str(name), str(said), int(line)] if 0 <= line < 1 << 31:
+        case [str(name), str(message), int(line)] if 0 <= line < 1 << 31:
             return Caught(
-                valid(name[:MAX_MESSAGE]), valid(said[:MAX_MESSAGE]), int(line)
+                valid(name[:MAX_MESSAGE]), valid(message[:MAX_MESSAGE]), int(line)
             )
     raise ValueError("no caught exception")
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox import bubblewrap, environments
+from sandbox import bubblewrap, bytecode, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.pool import PooledSandbox, PooledVerifier
 from sandbox.worker import Backend
@@ -100,4 +100,4 @@ def _backend(config: SandboxConfig) -> Backend:
             config.env,
             engine.name,
         )
-    return bubblewrap.Bubblewrap(config)
+    return bytecode.bubblewrap(config)

@@ -274,7 +274,7 @@ async def _build_inside(about: Project, copy: Path, tools: Path) -> tuple[str, b
                 raise SandboxError(f"project={about.folder}: the build gave no wheel")
 
 
-class Options(BaseModel, extra="forbid"):
+class EnvironmentOptions(BaseModel, extra="forbid"):
     """Arguments of ``matsmith environment``."""
 
     project: Path = Field(description="folder of a project that pip can build")
@@ -288,7 +288,7 @@ class Options(BaseModel, extra="forbid"):
     )
 
 
-def _action(options: Options) -> int:
+def _action(options: EnvironmentOptions) -> int:
     def say(line: str) -> None:
         print(printable(line), file=sys.stderr)
 
@@ -301,4 +301,4 @@ def _action(options: Options) -> int:
     return 0
 
 
-main = Command("matsmith environment", str(__doc__), Options, _action)
+main = Command("matsmith environment", str(__doc__), EnvironmentOptions, _action)

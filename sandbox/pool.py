@@ -10,19 +10,21 @@ from typing import Self
 
 from matsmith.core.terminal import printable
 from sandbox.base import (
-    Call,
     Execution,
-    Job,
+    FunctionCall,
     Outcome,
+    RunRequest,
     Sandbox,
     SandboxConfig,
     SandboxError,
     Verifier,
     Workers,
 )
+from sandbox.ending import SIGKILLED
 from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
-from sandbox.worker import SIGKILLED, Backend, Placed, Worker, WorkerError, sent
+from sandbox.shipping import order_of
+from sandbox.worker import Backend, Placed, Worker, WorkerError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = (
@@ -54,7 +56,8 @@ class Pool(Workers):
     """
 
     def __init__(self, backend: Backend, config: SandboxConfig, warmup: str) -> None:
-        self._backend, self.tier = backend, backend.tier
+        self._backend = backend
+        self.confinement = backend.confinement
         self._config = config
         self._warmup = warmup
         self._recycle_after = 1 if config.options.get("strict") else RECYCLE_AFTER
@@ -77,24 +80,26 @@ class Pool(Workers):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def execute(self, job: Job) -> Execution:
+    async def execute(self, request: RunRequest) -> Execution:
         """See :class:`sandbox.base.Workers`."""
-        targets = check_targets(job.mounts, collect=job.collect)
+        targets = check_targets(request.mounts, collect=request.collect)
         inputs = [
-            self._read(mount.source, signature(mount.source)) for mount in job.mounts
+            self._read(mount.source, signature(mount.source))
+            for mount in request.mounts
         ]
         placed = list(zip(inputs, targets, strict=True))
-        job = replace(
-            job, code=sent(job.code)
-        )  # what cannot be sent is no fault of a worker
+        # What cannot be sent is no fault of a worker.
+        request = replace(request, code=order_of(request.code))
         async with self._slots:
             try:
-                done = await self._once(job, placed)
+                done = await self._once(request, placed)
             except WorkerError as error:
                 if self._closed:
                     raise SandboxError(_CLOSED) from error
                 log.warning(
-                    "a %s worker failed, trying again: %s", self.tier, printable(error)
+                    "a %s worker failed, trying again: %s",
+                    self.confinement,
+                    printable(error),
                 )
             else:
                 if (done.outcome, done.error) != (Outcome.KILLED, SIGKILLED):
@@ -103,7 +108,7 @@ class Pool(Workers):
                 # this machine, or a person.
                 log.warning("a run was killed from outside, trying again")
             try:
-                return await self._once(job, placed)
+                return await self._once(request, placed)
             except WorkerError as error:
                 return await self._blame(error)
 
@@ -111,21 +116,21 @@ class Pool(Workers):
         """Two workers died with the same code: its doing when a third one is in order."""
         self._proven = False  # the third one proves its controls, too
         try:
-            canary = await self._once(Job(CANARY.encode(), "sing"), fresh=True)
+            canary = await self._once(RunRequest(CANARY.encode(), "sing"), fresh=True)
         except WorkerError as error:
             fault, alive = error, False
         else:
             alive = canary.outcome is Outcome.OK and canary.result == CANARY_RESULT
         if not alive:
             raise SandboxError(
-                f"two {self.tier} workers failed on the same code, and a third on known-good"
-                f" code: {fault}. Run `python -m sandbox selftest backend={self.tier}` to see"
-                " which control fails."
+                f"two {self.confinement} workers failed on the same code, a third on known-good"
+                f" code: {fault}. Run `python -m sandbox selftest backend={self.confinement}`"
+                " to see which control fails."
             ) from fault
         return Execution(
             Outcome.KILLED,
             error=f"two workers died running this code, a third ran other code normally: {fault}",
-            tier=self.tier,
+            confinement=self.confinement,
         )
 
     async def close(self) -> None:
@@ -137,7 +142,7 @@ class Pool(Workers):
         await asyncio.gather(*(worker.close() for worker in workers))
 
     async def _once(
-        self, job: Job, inputs: Placed = (), *, fresh: bool = False
+        self, request: RunRequest, inputs: Placed = (), *, fresh: bool = False
     ) -> Execution:
         if self._closed:
             raise SandboxError(_CLOSED)
@@ -150,8 +155,8 @@ class Pool(Workers):
         self._busy.add(worker)
         kept = False
         try:
-            execution = await worker.run(job, inputs)
-            worn = worker.runs >= self._recycle_after or not worker.clean
+            execution = await worker.run(request, inputs)
+            worn = worker.runs >= self._recycle_after or worker.leaves_traces
             kept = (
                 not worn and not self._closed
             )  # perhaps while this worker was starting
@@ -179,13 +184,15 @@ class Pool(Workers):
     async def _prove(self, worker: Worker) -> None:
         try:
             broken = failures(
-                await worker.run(Job(Call(probe.__name__, "probe"), None))
+                await worker.run(
+                    RunRequest(FunctionCall(probe.__name__, "probe"), None)
+                )
             )
         except WorkerError as error:
             broken = [str(error)]
         if broken:
             raise SandboxError(
-                f"the {self.tier} sandbox failed its probe: {'; '.join(broken)}. Nothing"
+                f"the {self.confinement} sandbox failed its probe: {'; '.join(broken)}. Nothing"
                 " was run. Use another backend, or see docs/sandbox.md."
             )
 

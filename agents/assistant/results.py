@@ -132,7 +132,7 @@ def completed(
         outcome=str(execution.outcome),
         error=(execution.error or "")[-ERROR:],
         printed=execution.stdout[:SHOWN],
-        tier=execution.tier,
+        tier=execution.confinement,
     )
     if execution.outcome is not Outcome.OK:
         return answer

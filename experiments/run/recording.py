@@ -99,7 +99,7 @@ def _execution(execution: Execution) -> FinalExecution:
         error=execution.error,
         seconds=execution.seconds,
         cpu_seconds=execution.cpu_seconds,
-        tier=execution.tier,
+        tier=execution.confinement,
     )
 
 
@@ -124,7 +124,13 @@ def _effort(trajectory: Trajectory, execution: Execution | None) -> Effort:
         for step in trajectory.steps
         if step.kind == "tool"
     ]
-    tier = execution.tier if execution else drafts[-1].get("tier") if drafts else None
+    tier = (
+        execution.confinement
+        if execution
+        else drafts[-1].get("tier")
+        if drafts
+        else None
+    )
     return Effort(
         seconds=trajectory.seconds,
         sandbox_seconds=trajectory.sandbox_seconds

@@ -37,7 +37,7 @@ COLLECT_SECONDS = 2.0  # for the kernel to forget what a run left in it
 
 
 class Jail:
-    """No isolation at all: the tier ``unsafe``, and the floor that the others are measured by."""
+    """No isolation at all: ``unsafe``, and the floor that the others are measured by."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.memory = int(config["memory_mb"]) * MB

@@ -69,12 +69,12 @@ class Supervisor:
         while True:
             request, blobs = self.receive()
             header, streams = self.answer(
-                Run(jail, zygote, self.requests), request, blobs
+                ChildRun(jail, zygote, self.requests), request, blobs
             )
             self.send(header, *streams)
 
     def answer(
-        self, run: Run, request: dict[str, Any], blobs: list[bytes]
+        self, run: ChildRun, request: dict[str, Any], blobs: list[bytes]
     ) -> tuple[dict[str, Any], list[bytes]]:
         """What became of a request, also of one that could not be served."""
         code, *files = blobs
@@ -101,7 +101,7 @@ def store(jail: Jail, inputs: list[dict[str, Any]], blobs: list[bytes]) -> None:
         jail.hide(item["key"])
 
 
-class Run:
+class ChildRun:
     """One run: have a child forked, watch it, end it."""
 
     def __init__(self, jail: Jail, zygote: Zygote, requests: int) -> None:

@@ -93,7 +93,7 @@ def worker_pids(sandbox: PooledSandbox) -> set[int]:
     """Processes of all idle workers, seen from outside."""
     found: set[int] = set()
     for worker in sandbox._idle:
-        channel = worker._channel
+        channel = worker.channel
         if isinstance(channel, ContainerChannel):
             first = server_pid(channel)
             found |= {first} | descendants(first)

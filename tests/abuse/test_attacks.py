@@ -91,7 +91,7 @@ async def test_32_disk_and_inodes_are_bounded_wherever_one_can_write(lab: Lab) -
     assert {"/tmp/run"} <= set(filled) <= {"/tmp", "/tmp/run", "/dev/shm"}
     assert all(0 < size <= 16 << 20 for size in filled.values())
     if (
-        lab.sandbox.tier != "podman"
+        lab.sandbox.confinement != "podman"
     ):  # its tmpfs takes no limit on inodes: memory bounds them
         assert all(0 < number <= 4096 for number in files.values())
     assert sparse is None
@@ -174,7 +174,7 @@ async def test_34_nothing_of_the_host_is_readable(lab: Lab) -> None:
     readable = (await lab.attack(code, Outcome.OK)).result
     # A base image brings log and boot folders of its own; never the host's.
     assert set(readable) <= (
-        {"/var/log", "/boot"} if lab.sandbox.tier != "bubblewrap" else set()
+        {"/var/log", "/boot"} if lab.sandbox.confinement != "bubblewrap" else set()
     )
 
 
@@ -199,7 +199,7 @@ async def test_36_doors_of_the_kernel_are_shut(lab: Lab) -> None:
 
 
 async def test_88_no_mount_shows_a_path_of_the_host(lab: Lab) -> None:
-    if lab.sandbox.tier != "bubblewrap":
+    if lab.sandbox.confinement != "bubblewrap":
         pytest.skip(
             "an engine's storage shows where the engine, not the user, keeps its layers"
         )

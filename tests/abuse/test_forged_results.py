@@ -39,8 +39,15 @@ from experiments.benchmarks.qmbench.benchmark import QMBenchmark
 from experiments.run.answering import Answerer, Job, Plan
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
-from sandbox.base import Call, Execution, Outcome, Sandbox, SandboxConfig, Verifier
-from sandbox.base import Job as Run
+from sandbox.base import (
+    Execution,
+    FunctionCall,
+    Outcome,
+    RunRequest,
+    Sandbox,
+    SandboxConfig,
+    Verifier,
+)
 from sandbox.inside.tagged import decode, dumps, encode, frame, restore
 from sandbox.worker import Worker
 from tests.agents.scripted import ScriptedModel, code_reply
@@ -74,14 +81,14 @@ class Answering:
 class Forged(Sandbox):
     """Every run ends with the same bytes, which a worker reads."""
 
-    tier = "bubblewrap"
+    confinement = "bubblewrap"
 
     def __init__(self, message: bytes) -> None:
         self.message = message
 
-    async def execute(self, job: Run) -> Execution:
+    async def execute(self, request: RunRequest) -> Execution:
         channel: Any = Answering(self.message)
-        return await Worker(channel, self.tier, SandboxConfig(), {}).run(job)
+        return await Worker(channel, self.confinement, SandboxConfig(), {}).run(request)
 
     async def close(self) -> None:
         pass
@@ -90,12 +97,16 @@ class Forged(Sandbox):
 class Here(Verifier):
     """Calls the function as a worker does, in this process: its death would end the test."""
 
-    tier = "bubblewrap"
+    confinement = "bubblewrap"
 
-    async def execute(self, job: Run) -> Execution:
-        assert isinstance(job.code, Call)
-        arguments = restore(json.loads(json.dumps(encode(list(job.code.arguments)))))
-        function = getattr(importlib.import_module(job.code.module), job.code.function)
+    async def execute(self, request: RunRequest) -> Execution:
+        assert isinstance(request.code, FunctionCall)
+        arguments = restore(
+            json.loads(json.dumps(encode(list(request.code.arguments))))
+        )
+        function = getattr(
+            importlib.import_module(request.code.module), request.code.function
+        )
         try:
             payload = dumps(function(*arguments))
         except Exception as error:  # noqa: BLE001 - as in a worker

@@ -21,8 +21,7 @@ from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark
 from experiments.samples import Sample
 from experiments.scorers.base import Scorer, ScoringContext
-from sandbox.base import AnswerSandbox, Execution, Mount, Outcome, Verifier
-from sandbox.base import Job as Run
+from sandbox.base import AnswerSandbox, Execution, Mount, Outcome, RunRequest, Verifier
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import checkout as mattools_checkout
 from tests.experiments.test_novelapi import checkout  # noqa: F401 - a fixture
@@ -34,7 +33,7 @@ RESULT = {"answer": "an answer", "energy": 1.0}
 class Noting(AnswerSandbox):
     """Keeps everything that it is given, contents of files included."""
 
-    tier = "none"
+    confinement = "none"
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -56,13 +55,13 @@ def _content(mount: Mount) -> str:
 class Silent(Verifier):
     """Keeps what it is given, and judges nothing."""
 
-    tier = "none"
+    confinement = "none"
 
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    async def execute(self, job: Run) -> Execution:
-        self.seen.append(repr(job.code))
+    async def execute(self, request: RunRequest) -> Execution:
+        self.seen.append(repr(request.code))
         return Execution(Outcome.OK if len(self.seen) % 2 == 0 else Outcome.TIMEOUT)
 
     async def close(self) -> None:
@@ -99,7 +98,9 @@ def secrets(sample: Sample) -> list[str]:
     return [
         line
         for line in lines
-        if len(line) > 11 and line not in shown and not line.startswith("import ")
+        if len(line) > 11
+        and line not in shown
+        and not line.startswith(("import ", "from "))
     ]
 
 

@@ -96,18 +96,18 @@ async def test_an_input_cannot_stand_where_output_is_written(
     ],
 )
 def test_a_forged_name_is_refused(name: str) -> None:
-    payload, _, files, left = read_report(message_of([(name, b"data")]))
-    assert payload == b"ok\nnull"
-    assert files == ()
-    assert len(left) == 1
-    assert left[0].isprintable()
+    report = read_report(message_of([(name, b"data")]))
+    assert report.message == b"ok\nnull"
+    assert report.files == ()
+    assert len(report.left) == 1
+    assert report.left[0].isprintable()
 
 
 def test_files_that_one_folder_cannot_hold_are_refused() -> None:
     given = [("a", b"1"), ("A", b"2"), ("a/b", b"3"), ("c/d", b"4"), ("C", b"5")]
-    _, _, files, left = read_report(message_of(given))
-    assert [file.name for file in files] == ["a", "c/d"]
-    assert len(left) == 3
+    report = read_report(message_of(given))
+    assert [file.name for file in report.files] == ["a", "c/d"]
+    assert len(report.left) == 3
 
 
 def message_of(files: list[tuple[str, bytes]]) -> bytes:

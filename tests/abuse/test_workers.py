@@ -164,7 +164,7 @@ async def test_38_a_killed_host_leaves_nothing(backend: str, busy: bool) -> None
 
 def kill(worker: Worker, victim: str) -> None:
     """Kill the fork server itself, or what it runs in, from outside."""
-    channel = worker._channel
+    channel = worker.channel
     if isinstance(channel, ContainerChannel):
         if victim == "server":
             os.kill(server_pid(channel), signal.SIGKILL)
@@ -269,7 +269,7 @@ async def test_87_limits_of_the_host_that_are_smaller_hold(backend: str) -> None
 async def kill_runs(sandbox: PooledSandbox, times: int) -> None:
     """Kill the next runs of the only worker from outside, as the memory of a host does."""
     (worker,) = sandbox._busy or sandbox._idle
-    channel = worker._channel
+    channel = worker.channel
     known = descendants(
         channel.process.pid
     )  # before any run: the next one may start at once

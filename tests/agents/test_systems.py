@@ -94,7 +94,7 @@ async def test_an_equal_budget_of_calls_is_spent_and_not_exceeded(live_sandbox, 
 class BrokenSandbox:
     """No worker can be started."""
 
-    tier = "broken"
+    confinement = "broken"
 
     async def run(self, *_: object, **__: object) -> object:
         raise SandboxError("no worker could be started")

@@ -2,7 +2,7 @@
 
 The work is one small defect calculation. *Cold* starts a new worker for every execution (a
 new container on an engine), as harnesses without a warm pool do. *Fork* is the floor: the same
-fork server without any isolation (the tier ``unsafe``). Warm and fork are measured in turns,
+fork server without any isolation (``unsafe``). Warm and fork are measured in turns,
 so that other load on the machine falls on both.
 """
 

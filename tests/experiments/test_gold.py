@@ -76,7 +76,7 @@ def test_the_later_questions_are_those_that_did_not_choose_the_weights():
 
 async def test_a_reference_that_does_not_run_is_an_error(tmp_path):
     class Broken:
-        tier = "none"
+        confinement = "none"
 
         async def run(self, *_: object, **__: object) -> Execution:
             return Execution(Outcome.EXCEPTION, error="ValueError: no")

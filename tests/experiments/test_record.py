@@ -38,7 +38,9 @@ SCORE = Score(
     {"runnable": 1.0},
     {"x": False, "y": True},
     reasons={"x": "1.0 is not 2.0"},
-    execution=Execution(Outcome.OK, {"x": 1.0}, "{}", stdout="said", tier="bubblewrap"),
+    execution=Execution(
+        Outcome.OK, {"x": 1.0}, "{}", stdout="said", confinement="bubblewrap"
+    ),
 )
 
 

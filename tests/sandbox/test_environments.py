@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sandbox import bubblewrap, docker, environments
+from sandbox import bytecode, docker, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from tests.sandbox.conftest import hostile_files, needs_bubblewrap
@@ -183,7 +183,7 @@ def test_sources_that_cannot_be_compiled_do_not_stop_the_others(own_cache, tmp_p
         "good/nul.py": "\0",
     }
     env = str(make_environment(tmp_path / "env", make_wheel(tmp_path, "good", files)))
-    built = bubblewrap.Bubblewrap(SandboxConfig(env=env)).prepare()
+    built = bytecode.prepare(SandboxConfig(env=env))
     compiled = {
         path.name.split(".")[0] for path in built.folder.rglob("good/__pycache__/*.pyc")
     }

@@ -39,14 +39,17 @@ def test_without_any_isolation_it_refuses(monkeypatch, tmp_path):
 @needs_bubblewrap
 def test_auto_never_means_unsafe(monkeypatch, tmp_path):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
-    assert get_sandbox(SandboxConfig(backend="auto")).tier in {"bubblewrap", "podman"}
+    assert get_sandbox(SandboxConfig(backend="auto")).confinement in {
+        "bubblewrap",
+        "podman",
+    }
 
 
 @pytest.mark.docker
 def test_auto_prefers_an_engine_that_has_the_image():
     if reason := reason_to_skip("docker"):
         pytest.skip(reason)
-    assert get_sandbox(SandboxConfig()).tier == "docker"
+    assert get_sandbox(SandboxConfig()).confinement == "docker"
 
 
 async def test_unsafe_says_what_it_is_and_runs(caplog):
@@ -57,7 +60,7 @@ async def test_unsafe_says_what_it_is_and_runs(caplog):
         user, scratch = done.result
         assert user == os.getuid()
         assert os.access(scratch, os.F_OK)
-        assert done.tier == "unsafe"
+        assert done.confinement == "unsafe"
         # The probe is no formality: without isolation it finds what is open.
         found = await sandbox.call("sandbox.inside.probe", "probe", timeout=30)
         assert len(failures(found)) >= 4

@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from sandbox import worker
+from sandbox import shipping
 from sandbox.base import Mount, Outcome, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.inside.tagged import UnencodableError
@@ -24,7 +24,7 @@ async def test_a_function_returns_its_value_whatever_it_prints(sandbox):
     assert done.stderr == "to stderr\n"
     assert done.error is None
     assert done.payload == '{"a":{"$":"tuple","v":[1,2.5]},"b":null}'
-    assert done.tier == sandbox.tier
+    assert done.confinement == sandbox.confinement
     assert 0 < done.seconds < 30
 
 
@@ -178,7 +178,7 @@ async def test_arrays_and_what_the_module_imports(sandbox):
     )
     assert done.outcome is Outcome.OK, done.error
     assert done.result.tolist() == [[2, 0], [0, 2]]
-    assert set(worker.texts("tests.sandbox.called")) == {
+    assert set(shipping.texts("tests.sandbox.called")) == {
         "tests.sandbox.called",
         "tests.sandbox.called_by",
     }

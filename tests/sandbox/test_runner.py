@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import launcher, worker
-from sandbox.base import Job, Outcome, SandboxConfig
+from sandbox import launcher, shipping, worker
+from sandbox.base import Outcome, RunRequest, SandboxConfig
 from sandbox.inside.tagged import MAX_NODES, frame
 from sandbox.server import kernel
 
@@ -23,7 +23,7 @@ READ, OPENAT, EXIT = {0: (0, 63), 1: (257, 56), 2: (231, 94)}.values()
 
 def decide(machine, number, argument=0, audit=None, *, flags=0, counted=True):
     """What the kernel would answer: a classic BPF interpreter for the five operations used."""
-    program = kernel.seccomp_program(machine, worker.CALLS, counted=counted)
+    program = kernel.seccomp_program(machine, shipping.CALLS, counted=counted)
     instructions = list(struct.iter_unpack("HBBI", program))
     audit = kernel.MACHINES[machine][0] if audit is None else audit
     data = struct.pack("<IIQ6Q", number, audit, 0, argument, 0, 0, flags, 0, 0)
@@ -47,19 +47,19 @@ def decide(machine, number, argument=0, audit=None, *, flags=0, counted=True):
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter(machine):
     column = kernel.MACHINES[machine][1]
-    for name, numbers in worker.CALLS["refused"].items():
+    for name, numbers in shipping.CALLS["refused"].items():
         if numbers[column] is not None:
             assert decide(machine, numbers[column]) == ERRNO | 1, name
-    for name, numbers in worker.CALLS["absent"].items():
+    for name, numbers in shipping.CALLS["absent"].items():
         assert decide(machine, numbers[column]) == ERRNO | 38, name
     for call in (
-        worker.CALLS["looked_at"]["socket"],
-        worker.CALLS["looked_at"]["socketpair"],
+        shipping.CALLS["looked_at"]["socket"],
+        shipping.CALLS["looked_at"]["socketpair"],
     ):
         assert decide(machine, call[column], 1) == ALLOW
         for family in (0, 2, 10, 16, 17, 38, 40, 44):
             assert decide(machine, call[column], family) == ERRNO | 13
-    clone = worker.CALLS["looked_at"]["clone"][column]
+    clone = shipping.CALLS["looked_at"]["clone"][column]
     assert decide(machine, clone, 17) == ALLOW
     assert decide(machine, clone, 0x3D0F00) == ALLOW  # as pthread_create calls it
     for bit in (17, 25, 26, 27, 28, 29, 30):
@@ -88,7 +88,7 @@ def test_calls_newer_than_the_filter_do_not_exist(machine):
     for number in (kernel.MACHINES[machine][2], 400, kernel.SHARED - 1):
         assert decide(machine, number) == ERRNO | 38  # of neither machine
     assert decide(machine, kernel.SHARED) == ALLOW
-    known = [*worker.CALLS["refused"].values(), *worker.CALLS["absent"].values()]
+    known = [*shipping.CALLS["refused"].values(), *shipping.CALLS["absent"].values()]
     assert (
         max(number for numbers in known for number in numbers if number)
         < kernel.UNKNOWN
@@ -97,7 +97,7 @@ def test_calls_newer_than_the_filter_do_not_exist(machine):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_shared_anonymous_memory_needs_someone_who_counts(machine):
-    mmap = worker.CALLS["looked_at"]["mmap"][kernel.MACHINES[machine][1]]
+    mmap = shipping.CALLS["looked_at"]["mmap"][kernel.MACHINES[machine][1]]
     private, shared, validated, anonymous = 2, 1, 3, 0x20
     for kind in (shared, validated):
         assert (
@@ -115,12 +115,12 @@ def test_other_machines_are_killed_or_refused():
     assert decide("x86_64", 0, audit=0x40000003) == KILL  # 32-bit calls
     assert decide("x86_64", 0x40000000 + 41, 2) == ERRNO | 38  # x32 calls
     with pytest.raises(RuntimeError, match="riscv64"):
-        kernel.seccomp_program("riscv64", worker.CALLS)
+        kernel.seccomp_program("riscv64", shipping.CALLS)
 
 
-@pytest.mark.parametrize("name", ["launcher", *worker.WITHIN])
+@pytest.mark.parametrize("name", ["launcher", *shipping.WITHIN])
 def test_what_runs_inside_imports_the_standard_library_only(name):
-    source = worker.WITHIN.get(name) or Path(launcher.__file__).read_text()
+    source = shipping.WITHIN.get(name) or Path(launcher.__file__).read_text()
     for node in ast.walk(ast.parse(source)):
         names = []
         if isinstance(node, ast.Import):
@@ -180,7 +180,7 @@ async def test_reading_the_largest_answer_does_not_stop_the_event_loop():
     answer = frame(header | {"error": None}, b"", b"", message)
     started_worker = worker.Worker(Answering(answer), "none", SandboxConfig(), {})
     started = time.monotonic()
-    running = asyncio.create_task(started_worker.run(Job(b"", "f")))
+    running = asyncio.create_task(started_worker.run(RunRequest(b"", "f")))
     ticks = [started]
     while not running.done():
         await asyncio.sleep(0.01)
