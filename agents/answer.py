@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from docgen.reading import fences, spoken, tagged
+from docgen.reading import after_tag, fences, spoken, tagged, unclosed_fence
 
 MAX_CODE_CHARACTERS = 200_000
 MAX_NEED = 1000
@@ -33,15 +33,26 @@ _CODE = re.compile(
 )
 _NAME = re.compile(r"`?([A-Za-z_]\w*)(?:\(\))?`?")
 _PYTHON = frozenset({"", "py", "python", "python3"})
+#: Where code ends that no tag or fence ends.
+_END = re.compile(r"(?m)^[ \t]*</?(?:answer|name|code)>")
+#: What begins a line of any program that could be run; words in brackets are none.
+_STATEMENT = re.compile(
+    r"(?m)^[ \t]*(?:def|class|import|from|return|with|for|if|try)\b|="
+)
+_PLACEHOLDER = re.compile(r"[(<\[][^\n]{3,200}[)>\]]|\.\.\.")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Code and the function to call in it; ``status`` says how it was read."""
+    """Code and the function to call in it; ``status`` says how it was read.
+
+    ``rule`` is what of the reply was read: ``contract``, ``code tag``, ``fence``, ...
+    """
 
     code: str
     entry: str
     status: Literal["strict", "repaired"]
+    rule: str = field(default="", compare=False)
 
 
 class UnreadableError(ValueError):
@@ -68,22 +79,22 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     last = _strict(f"<answer>{whole}</answer>")
     # Several blocks in one <code> keep the contract to the letter, with fences amid the code.
     if last is not None and (_tree(last.code) or "\n```" not in last.code):
+        last = replace(last, code=_program(last.code))
         return last if last == kept else replace(last, status="repaired")
     scope = text if whole is None else whole
-    blocks = _blocks(scope, together=whole is not None)
+    blocks, rule = _blocks(scope, together=whole is not None)
     if sum(map(len, blocks)) > MAX_CODE_CHARACTERS:
         raise UnreadableError(
             f"its code is longer than {MAX_CODE_CHARACTERS} characters"
         )
-    code = _joined(blocks)
-    if not code.strip():
-        raise UnreadableError("it holds no code")
+    code = _program(_joined(blocks))
     named = [
         match[1]
         for part in tagged(scope, "name")
         if (match := _NAME.fullmatch(part.strip()))
     ]
-    return Answer(code, _entry(code, named[-1] if named else ""), "repaired")
+    entry = _entry(code, named[-1] if named else "")
+    return Answer(code, entry, "repaired", rule)
 
 
 def named_answer(code: str, entry: str) -> Answer:
@@ -140,6 +151,7 @@ def same_code(one: str, other: str) -> bool:
 
 
 def _strict(reply: str) -> Answer | None:
+    """The published contract, kept to the letter with code in it."""
     head = _STRICT_HEAD.search(reply)
     tail = _STRICT_TAIL.search(reply, head.end()) if head else None
     if head is None or tail is None:
@@ -147,25 +159,66 @@ def _strict(reply: str) -> Answer | None:
     code = reply[head.end() : tail.start()].rstrip(" \t").removesuffix("\n")
     if not code.strip() or len(code) > MAX_CODE_CHARACTERS:
         return None
-    return Answer(code, tail[1], "strict")
+    return Answer(code, tail[1], "strict", "contract")
 
 
-def _blocks(text: str, *, together: bool) -> list[str]:
-    """Blocks of Python: those in ``<code>`` (in all of them, or the last), else the fenced ones."""
+def _blocks(text: str, *, together: bool) -> tuple[list[str], str]:
+    """Blocks of Python and the rule that found them.
+
+    Those in ``<code>`` (in all of them, or the last, which may not be closed), else the fenced
+    ones, else a last fence that is not closed and holds a whole program.
+    """
     inside = tagged(text, "code")
+    if not inside and (opened := after_tag(text, "code")) is not None:
+        inside = [_END.split(opened, maxsplit=1)[0]]
     if inside:
         parts = inside if together else inside[-1:]
-        return [
-            block for part in parts for block in _fenced(part) or [part.strip("`\n")]
-        ]
+        return [block for part in parts for block in _in_tag(part)], "code tag"
     found = _fenced(text)[-MAX_BLOCKS:]
     if sum(map(len, found)) > MAX_CODE_CHARACTERS:
         found = found[-1:]
-    return [block for block in found if "def " in block or _tree(block) is not None]
+    blocks = [block for block in found if "def " in block or _tree(block) is not None]
+    open_fence = unclosed_fence(text)
+    if blocks or open_fence is None:
+        return blocks, "fence"
+    language, content = open_fence
+    content = _END.split(content, maxsplit=1)[0]
+    whole = language in _PYTHON and "def " in content and _tree(content) is not None
+    return ([content] if whole else []), "open fence"
 
 
 def _fenced(text: str) -> list[str]:
     return [block for language, block in fences(text) if language in _PYTHON]
+
+
+def _in_tag(part: str) -> list[str]:
+    """The code in one ``<code>``: in its fences, or behind one that is not closed, or bare."""
+    if blocks := _fenced(part):
+        return blocks
+    open_fence = unclosed_fence(part)
+    return [open_fence[1]] if open_fence else [part.strip("`\n")]
+
+
+def _program(code: str) -> str:
+    """The code as it is to run; `UnreadableError` where it is none, as a copied placeholder is."""
+    code = _without_mark(code)
+    if not code.strip():
+        raise UnreadableError("it holds no code")
+    if _tree(code) is None and not _STATEMENT.search(code):
+        raise UnreadableError("it holds words in place of code")
+    return code
+
+
+def _without_mark(code: str) -> str:
+    """The code without a language, or a placeholder of the form, as its first line."""
+    first, _, rest = code.lstrip("\n").partition("\n")
+    mark = first.strip().lower()
+    if mark in _PYTHON - {""} and rest.strip():
+        return rest
+    placeholder = _PLACEHOLDER.fullmatch(first.strip())
+    if placeholder and _tree(code) is None and _tree(rest) is not None:
+        return rest
+    return code
 
 
 def _joined(blocks: Sequence[str]) -> str:

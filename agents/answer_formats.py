@@ -10,24 +10,55 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal, Protocol
 
-from docgen.reading import fences, last_tagged, spoken, tagged
+from agents.letters import chosen_letter, chosen_letters, letter_in_tags
+from docgen.reading import (
+    after_tag,
+    fences,
+    last_tagged,
+    spoken,
+    tagged,
+    unclosed_fence,
+)
 
 MAX_CHARACTERS = 1_000_000  # of an answer; longer ones are not read
 MAX_DEPTH = 50  # of brackets in JSON
-MAX_LIST = 1000  # characters of a list of letters
+#: How large an uncertainty may be, as a share of a number that is asked for without one.
+UNCERTAIN = 0.01
+
+_NUMBERS = re.compile(
+    r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?(?![\w]*\d)"
+)
+_POWER = re.compile(r"\s{0,3}x\s{0,3}10\^?\{?([-+]?\d{1,4})\}?")
+#: Signs as they are typed and as they are meant.
+_TYPED = {
+    "\N{MINUS SIGN}": "-",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "\\times": "x",
+    "+/-": "\N{PLUS-MINUS SIGN}",
+    "\\pm": "\N{PLUS-MINUS SIGN}",
+    "\\boxed{": " ",
+    "\\text{": " ",
+    "\\,": " ",
+}
+_DENIED = re.compile(r"(?i)\b(?:not|isn't|never|cannot|unlike)\b")
+_ANSWER = re.compile(r"(?i)\banswer(?:\(s\))?(?: is)?[ \t:*]{1,9}+([^\n]{1,300})")
+_OBJECTS = re.compile(r"\{[^{}]{1,2000}\}")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A JSON-able value; ``strict`` when the reply kept the form asked for, else ``repaired``."""
+    """A JSON-able value; ``strict`` when the reply kept the form asked for, else ``repaired``.
+
+    ``rule`` is what of the reply was read: ``tags``, ``fence``, ``box``, ``final line``, ...
+    """
 
     value: Any
     status: Literal["strict", "repaired"]
+    rule: str = field(default="", compare=False)
 
 
 class AnswerFormat(Protocol):
@@ -63,33 +94,25 @@ class Letters:
     instruction: str = ""  # published questions bring their own
 
     def read(self, reply: str) -> Reading | None:
-        """The letter; ``repaired`` where it is only what the reply most likely means.
+        """The letter; ``repaired`` where it is only what the reply means.
 
-        In this order: the last one in (perhaps unclosed) tags, the last one after "answer is",
-        the last one in a box, the only one that stands alone.
+        In this order: the last one in (perhaps unclosed) tags; after them the rules of
+        `agents.letters.chosen_letter`. What is denied, or one of several, is not read.
         """
-        some = f"[{self.letters}]"
         if len(reply) > MAX_CHARACTERS:
             return None
-        strict = re.fullmatch(rf"\s*+<answer>\s*+({some})\s*+</answer>\s*+", reply)
-        if strict:
-            return Reading(strict[1], "strict")
         text = spoken(reply)
-        for pattern in (
-            rf"<answer>\W*+({some})\b",
-            rf"\banswer\b(?:\s++is|\s*+:)?\W*+({some})\b(?!')",
-            rf"\\boxed\{{\W*+(?:\\text\{{)?({some})\b",
-        ):
-            found = re.findall(pattern, text, re.IGNORECASE)
-            if found:
-                return Reading(str(found[-1]).upper(), "repaired")
-        # "A" before a word is an article, unless that word is "or" or "and".
-        words = (
-            rf"(?:^|[\s*(\[\"'`])({some})(?=$|[\s*).:,;\]\"'`])"
-            r"(?!(?<=A)\s++(?!or\b|and\b)[a-z])"
-        )
-        alone = set(re.findall(words, text))
-        return Reading(alone.pop(), "repaired") if len(alone) == 1 else None
+        inside = [part for part in tagged(text, "answer") if part.strip()]
+        content = inside[-1] if inside else after_tag(text, "answer")
+        if content is not None and content.strip():
+            letter = letter_in_tags(content, self.letters)
+            strict = re.fullmatch(rf"\s*<answer>\s*{letter}\s*</answer>\s*", reply)
+            if letter is not None:
+                return Reading(letter, "strict" if strict else "repaired", "tags")
+            if inside:
+                return None
+        found = chosen_letter(text, self.letters)
+        return Reading(found[0], "repaired", found[1]) if found else None
 
 
 @dataclass(frozen=True)
@@ -109,55 +132,27 @@ class Choices:
     def read(self, reply: str) -> Reading | None:
         """The letters in alphabetical order, each once; ``repaired`` where they are only meant.
 
-        In this order: the last list in tags, the last one in a box, the last one after
-        "answer is" or "answers are", "options ... are correct", the whole reply. Letters elsewhere
-        are talked about, not chosen.
+        In this order: the last list in (perhaps unclosed) tags; else the rules of
+        `agents.letters.chosen_letters`. Letters elsewhere are talked about, not chosen.
         """
         if len(reply) > MAX_CHARACTERS:
             return None
+        text = spoken(reply)
         inside = last_tagged(reply, "answer")
-        found = self.meant(spoken(reply) if inside is None else inside)
+        content = after_tag(text, "answer") if inside is None else inside
+        found = chosen_letters(text if content is None else content, self.letters)
+        if found is None:
+            return None
         strict = inside is not None and re.fullmatch(
             r"\s*+<answer>[^<]*+</answer>\s*+", reply
         )
-        return Reading(found, "strict" if strict else "repaired") if found else None
+        rule = found[1] if content is None else "tags"
+        return Reading(found[0], "strict" if strict else "repaired", rule)
 
     def meant(self, text: str) -> str:
         """The letters that a text lists or says to be the answer; empty where there are none."""
-        boxes = re.findall(r"\\boxed\{(?:\\text\{)?([^{}]{1,200})\}", text)
-        if boxes or self.listed(text):
-            return self.listed(boxes[-1] if boxes else text)
-        letter = rf"(?:[{self.letters}]+\b(?:[ ,;&*()]|and\b){{0,9}})"
-        letters = f"({letter}{{1,26}})"
-        right = "(?:is|are)(?: all)? (?:correct|right|true)"
-        for pattern in (
-            rf"(?i:\banswers?\b(?: is| are)?)[ \t:*(]{{0,9}}{letters}",
-            rf"(?i:\b(?:options?|choices?|statements?))[ *(]{{1,9}}{letters}{right}\b",
-        ):
-            lists = re.findall(pattern, text)
-            if lists:
-                return self.listed(lists[-1])
-        return ""
-
-    def listed(self, text: str) -> str:
-        """The letters that a text lists and nothing else; empty where it is no such list.
-
-        ``B: inversion, D: mirror`` is a list of letters with what they stand for.
-        """
-        if len(text) >= MAX_LIST:
-            return ""
-        text = re.sub(r"\\[a-z]+", " ", text)
-        named = [
-            re.match(r"\W*([A-Z])\W{0,2}[:.)] *[^\s,;]", p)
-            for p in re.split("[,;\n]", text)
-        ]
-        if all(named):
-            text = " ".join(match[1] for match in named if match)
-        words = re.findall(r"[^\W_]+", re.sub(r"(?i)\band\b", " ", text))
-        if not all(word.isupper() or len(word) == 1 for word in words):
-            return ""
-        found = set("".join(words).upper())
-        return "".join(sorted(found)) if found <= set(self.letters) else ""
+        found = chosen_letters(text, self.letters)
+        return found[0] if found else ""
 
 
 @dataclass(frozen=True)
@@ -179,15 +174,17 @@ class Block:
         )
 
     def read(self, reply: str) -> Reading | None:
-        """The last complete block, else the last fenced one; a fence within the tags is taken off.
+        """The last complete block, else what `last_block` finds; a fence within is taken off.
 
         Tags in backticks are talked about, and are no tags.
         """
         text = spoken(re.sub(rf"`</?{re.escape(self.tag)}>`", "", reply))
-        inside = tagged(text, self.tag)
-        blocks = inside or [content for _, content in fences(text)]
-        strict = bool(inside) and reply.strip().startswith(f"<{self.tag}>")
-        return _text(unfenced(blocks[-1]).strip(), strict=strict) if blocks else None
+        found = last_block(text, self.tag, self.tag)
+        if found is None:
+            return None
+        content, rule = found
+        strict = rule == "tags" and reply.strip().startswith(f"<{self.tag}>")
+        return _text(unfenced(content).strip(), strict=strict, rule=rule)
 
 
 @dataclass(frozen=True)
@@ -209,16 +206,19 @@ class File:
         )
 
     def read(self, reply: str) -> Reading | None:
-        """The last complete block, else the last fenced one; its spaces and lines as they are."""
+        """The last complete block, else what `last_block` finds; its blanks as they are."""
         text = spoken(reply)
-        blocks = tagged(text, "file") or [content for _, content in fences(text)]
-        content = unfenced(blocks[-1]).removeprefix("\n") if blocks else ""
-        strict = bool(blocks) and text.strip() == f"<file>{blocks[-1]}</file>"
-        fits = (
-            content.strip()
-            and len(content.encode("utf-8", "replace")) <= MAX_CHARACTERS
-        )
-        return Reading(content, "strict" if strict else "repaired") if fits else None
+        ending = self.filename.rpartition(".")[2].lower()
+        found = last_block(text, "file", ending)
+        if found is None:
+            return None
+        inner, rule = found
+        content = unfenced(inner).removeprefix("\n")
+        size = len(content.encode("utf-8", "replace"))
+        if not content.strip() or size > MAX_CHARACTERS:
+            return None
+        strict = text.strip() == f"<file>{inner}</file>"
+        return Reading(content, "strict" if strict else "repaired", rule)
 
 
 @dataclass(frozen=True)
@@ -247,21 +247,49 @@ class Number:
         )
 
     def read(self, reply: str) -> Reading | None:
-        """The number; ``repaired`` where a unit or a sign like a comma had to be taken off."""
-        text = last_tagged(reply, "answer")
-        if text is None or len(text) > 200:
-            return None
-        bare = (
-            text.removesuffix(self.unit)
-            .replace(",", "")
-            .replace("\N{MINUS SIGN}", "-")
-            .strip()
-        )
-        for said in (text, bare):
-            with suppress(ValueError):
-                if math.isfinite(number := float(said)):
-                    return Reading(number, "strict" if said is text else "repaired")
+        """The number; ``repaired`` where more than it had to be taken off.
+
+        In this order: the last one in (perhaps unclosed) tags, in a box, under ``answer`` in JSON,
+        after "answer is", on the last line, the only one of a short reply. Of two numbers, of one
+        that is denied, and of one that is uncertain by more than `UNCERTAIN`, none is read.
+        """
+        text = spoken(reply[-MAX_CHARACTERS:]).strip()
+        inside = last_tagged(reply, "answer")
+        if inside is not None:
+            number = self._number(inside)
+            if number is None:
+                return None
+            bare = _plain_float(inside) == number
+            return Reading(number, "strict" if bare else "repaired", "tags")
+        for rule, part in statements(text):
+            number = self._number(part)
+            if number is not None:
+                return Reading(number, "repaired", rule)
+            if rule != "final line":
+                return None
         return None
+
+    def _number(self, text: str) -> float | None:
+        """The one number that a text states in this unit."""
+        if len(text) > 200 or _DENIED.search(text):
+            return None
+        text = text.rpartition("=")[2] if text.count("=") == 1 else text
+        for mark, meant in _TYPED.items():
+            text = text.replace(mark, meant)
+        text = _POWER.sub(r"e\1", text)
+        text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+        value, sign, error = text.partition("\N{PLUS-MINUS SIGN}")
+        found = _NUMBERS.findall(value)
+        if len(found) != 1:
+            return None
+        rest = value[value.rindex(found[0]) + len(found[0]) :].strip(" *_`$.}")
+        if rest not in {"", self.unit}:
+            return None
+        number = _plain_float(found[0])
+        uncertain = _plain_float((_NUMBERS.findall(error) or [""])[0]) if sign else 0.0
+        if number is None or uncertain is None:
+            return None
+        return number if abs(uncertain) <= UNCERTAIN * abs(number) else None
 
 
 @dataclass(frozen=True)
@@ -285,17 +313,95 @@ class Json:
 
     def read(self, reply: str) -> Reading | None:
         """The last JSON that has the shape: in tags, in a fenced block, or as the whole reply."""
-        inside, text = last_tagged(reply, "answer"), spoken(reply)
-        blocks = [
-            content for language, content in fences(text) if language in {"", "json"}
+        text = spoken(reply)
+        inside = last_tagged(reply, "answer")
+        fenced = [*fences(text), unclosed_fence(text) or ("", "")]
+        blocks = [content for language, content in fenced if language in {"", "json"}]
+        candidates = [
+            ("tags", inside),
+            *(("fence", block) for block in blocks[::-1]),
+            ("open tag", after_tag(text, "answer")),
+            ("whole reply", text),
         ]
-        for candidate in filter(None, (inside, *blocks[::-1], text)):
-            for said in (candidate, escaped(candidate)):
-                value = parse_json(said.strip(), parse_constant=lambda _: None)
+        for rule, candidate in candidates:
+            for meant in (candidate or "", escaped(candidate or "")):
+                value = parse_json(meant.strip(), parse_constant=lambda _: None)
                 if value is not None and _fits(value, self.shape):
-                    kept = candidate is inside and said is candidate
-                    return Reading(value, "strict" if kept else "repaired")
+                    strict = rule == "tags" and meant == candidate
+                    return Reading(value, "strict" if strict else "repaired", rule)
         return None
+
+
+#: Where a file begins that stands in a reply without tags and fences, by its kind.
+_BARE = {
+    "cif": re.compile(r"(?m)^data_\S*[ \t]*\r?\n(?=[\s\S]{0,2000}?(?:_cell_|loop_))"),
+    "poscar": re.compile(
+        r"(?m)^[^\n]{0,200}\n[ \t]*-?\d[\d.]{0,20}[ \t]*\n(?:(?:[ \t]{1,40}|^)"
+        r"-?\d[\d.]{0,30}[ \t]+-?\d[\d.]{0,30}[ \t]+-?\d[\d.]{0,30}[ \t]*\n){3}"
+    ),
+}
+
+
+def last_block(text: str, tag: str, kind: str) -> tuple[str, str] | None:
+    """The block that answers, and the rule that found it; ``None`` where there is none.
+
+    In this order: the last complete ``<tag>``; behind one that is never closed, or in the whole
+    text, the last fence, whole or not closed; what follows such a tag; a file of this ``kind``
+    that stands there without any mark.
+    """
+    inside = tagged(text, tag)
+    if inside:
+        return inside[-1], "tags"
+    at_line = re.search(rf"(?im)^[ \t>*]{{0,9}}<{re.escape(tag)}>", text)
+    opened = after_tag(text, tag) if at_line else None
+    scope = text if opened is None else opened
+    fenced = [content for _, content in fences(scope)]
+    if fenced:
+        return fenced[-1], "fence"
+    open_fence = unclosed_fence(scope)
+    if open_fence is not None:
+        return open_fence[1], "open fence"
+    if opened is not None and opened.strip():
+        return re.sub(r"</?\w{0,20}>?\s*\Z", "", opened), "open tag"
+    begin = _BARE[kind].search(text) if kind in _BARE else None
+    return (text[begin.start() :], "bare") if begin else None
+
+
+def statements(text: str) -> list[tuple[str, str]]:
+    """What a reply without complete tags states as its answer, by rule, the most telling first."""
+    box = text.rfind("\\boxed{")
+    answers = _ANSWER.findall(text)
+    keyed = [value for value in map(_keyed, _OBJECTS.findall(text)) if value]
+    lines = [line for line in text.splitlines() if line.strip()]
+    found = [
+        ("open tag", (after_tag(text, "answer") or "").strip().partition("\n")[0]),
+        ("box", text[box : box + 300].partition("\n")[0] if box >= 0 else ""),
+        ("json", keyed[-1] if keyed else ""),
+        ("answer", answers[-1] if answers else ""),
+        ("final line", lines[-1] if len(lines) > 1 and _short(lines[-1]) else ""),
+        ("short reply", text if _short(text) else ""),
+    ]
+    return [(rule, part) for rule, part in found if part.strip()]
+
+
+def _short(text: str) -> bool:
+    """Whether a text is short and may state a number."""
+    return len(text) <= 300 and re.search(r"\d", text) is not None
+
+
+def _keyed(text: str) -> str:
+    """What a JSON object has under ``answer``; empty for none."""
+    content = parse_json(text)
+    value = content.get("answer") if isinstance(content, dict) else None
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _plain_float(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def unfenced(text: str) -> str:
@@ -314,9 +420,9 @@ def escaped(text: str) -> str:
     return re.sub(r'(\\\\|\\["/])|\\(?![bfnrtu])', lambda m: m[1] or "\\\\", text)
 
 
-def _text(text: str, *, strict: bool) -> Reading | None:
+def _text(text: str, *, strict: bool, rule: str = "whole reply") -> Reading | None:
     fits = text and len(text) <= MAX_CHARACTERS
-    return Reading(text, "strict" if strict else "repaired") if fits else None
+    return Reading(text, "strict" if strict else "repaired", rule) if fits else None
 
 
 def parse_json(text: str, **parsers: Any) -> Any:

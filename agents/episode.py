@@ -230,7 +230,7 @@ class Episode:
             self._unreadable = str(error)
             self.record("parse", status="error", reason=self._unreadable)
             return False
-        self.record("parse", status=found.status if found else "error")
+        self.record("parse", **_parsed(found))
         self.answer = found or self.answer
         return found is not None
 
@@ -387,6 +387,14 @@ class Retrieving(System):
     def documents(self) -> int:
         """Documents per retrieval."""
         return self.k or self.context.k or self.context.model.config.documents
+
+
+def _parsed(found: Answer | Reading | None) -> dict[str, str]:
+    """How an answer was read, for the record."""
+    if found is None:
+        return {"status": "error"}
+    rule = {"rule": found.rule} if found.rule else {}
+    return {"status": found.status, **rule}
 
 
 def mounts_of(question: Question) -> list[Mount]:

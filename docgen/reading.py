@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 _THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```[ \t]{0,9}(\w{0,20})[ \t]{0,99}\r?\n(.*?)```", re.DOTALL)
+_OPENED = re.compile(r"```[ \t]{0,9}(\w{0,20})[ \t]{0,99}\r?\n(.*)\Z", re.DOTALL)
 
 
 def spoken(reply: str) -> str:
@@ -50,10 +51,26 @@ def tagged(text: str, tag: str) -> list[str]:
     return found
 
 
+def after_tag(text: str, tag: str) -> str | None:
+    """What stands behind the last ``<tag>``, if that is never closed; ``None`` elsewhere."""
+    opening = text.lower().rfind(f"<{tag.lower()}>")
+    if opening < 0:
+        return None
+    content = text[opening + len(tag) + 2 :]
+    return None if f"</{tag.lower()}>" in content.lower() else content
+
+
 def last_tagged(reply: str, tag: str) -> str | None:
     """The last complete ``<tag>`` of a reply, outer blanks off; ``None`` when there is none."""
     found = tagged(spoken(reply), tag)
     return found[-1].strip() if found else None
+
+
+def unclosed_fence(text: str) -> tuple[str, str] | None:
+    """Language and content of a fence that the text opens last and never closes."""
+    marks = text.count("```")
+    match = _OPENED.match(text, text.rfind("```")) if marks % 2 else None
+    return (match[1].lower(), match[2]) if match else None
 
 
 def fences(text: str) -> Iterator[tuple[str, str]]:

@@ -151,22 +151,37 @@ class FunctionScorer(Scorer):
         return Score("ok", {"score": float(found)}, {"answer": right}, reasons)
 
 
+def reading_rule(trajectory: Trajectory) -> str:
+    """The rule by which the answer was read from its reply (`Reading.rule`); empty for none."""
+    rules = [
+        str(step.detail.get("rule", ""))
+        for step in trajectory.steps
+        if step.kind == "parse"
+    ]
+    return rules[-1] if rules else ""
+
+
+def published_letter(reply: str) -> str:
+    """What the script of MatTools' authors takes for the letter: the reply without its tags."""
+    return reply.strip().replace("<answer>", "").replace("</answer>", "").strip()
+
+
 @dataclass(frozen=True)
 class ChoiceScorer(Scorer):
     """Compares the letter of a reply with the right one.
 
-    Both ways of reading count: *strict*, the reply is one letter in ``<answer>`` tags and nothing
-    else; *lenient*, the letter that it most likely means.
+    Both ways of reading count: *fair*, the letter that a reply means, as a person reads it;
+    *published*, what the authors' script reads, a bare letter with or without its tags.
     """
 
     metrics: Sequence[Metric] = (
         Metric(
-            "strict", "strict", "the reply is the right letter in tags and nothing else"
+            "fair", "fair", "the letter that the reply means is right (guessing: 25 %)"
         ),
         Metric(
-            "lenient",
-            "lenient",
-            "the letter that the reply most likely means is right (guessing: 25 %)",
+            "published",
+            "published",
+            "the reply is the right letter, in tags or bare, and nothing else",
         ),
     )
     executes: bool = False
@@ -183,15 +198,20 @@ class ChoiceScorer(Scorer):
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
         right = trajectory.value == sample.target
-        strict = right and trajectory.format_status == "strict"
+        reply = trajectory.answer or str(trajectory.value or "")
+        published = published_letter(reply) == sample.target
         letter = "-" if trajectory.value is None else str(trajectory.value)
         reason = (
             "the reply names no letter" if letter == "-" else f"the letter is {letter}"
         )
         return Score(
             outcome="ok" if letter != "-" else "no_answer",
-            values={"strict": float(strict), "lenient": float(right)},
+            values={"fair": float(right), "published": float(published)},
             passed={"letter": right},
             reasons={} if right else {"letter": reason},
-            artefacts={"given": letter, "right": str(sample.target)},
+            artefacts={
+                "given": letter,
+                "right": str(sample.target),
+                "read from": reading_rule(trajectory),
+            },
         )

@@ -117,6 +117,17 @@ def read_number(value: Any, unit: str = "", *, strict_integer: bool = False) -> 
     return _finite(read.to(unit), whole=read.whole or not strict_integer)
 
 
+def read_uncertainty(value: Any, unit: str = "") -> float:
+    """The uncertainty that a text states behind its number (``±``), in ``unit``; 0 without one."""
+    error = _ERROR.search(_undressed(_boxed(value))) if isinstance(value, str) else None
+    if error is None:
+        return 0.0
+    number = read_quantity(value, unit)
+    deviation = Fraction(error[0].strip(" ±\n\t"))
+    upper = replace(number, value=number.value + deviation)
+    return _finite(upper.to(unit) - number.to(unit), whole=True)
+
+
 def _finite(value: float | Fraction, *, whole: bool) -> float:
     try:
         number = float(value)

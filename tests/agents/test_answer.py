@@ -195,3 +195,42 @@ def test_no_text_raises_and_readings_are_plain_data(text):
     for form in FORMS.values():
         found = form.read(text)
         assert found is None or json.loads(json.dumps(found.value)) == found.value
+
+
+AREA = "import math\n\ndef area():\n    return {'area': math.pi}"
+PLACEHOLDER = "(all imports, and one function without arguments that returns the dict)"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"<answer><code>```python\n{AREA}\n</code><name>area</name></answer>",
+        f"<code>```\npython\n{AREA}\n```</code><name>area</name>",
+        f"<code>\npython\n{AREA}\n</code>",
+        f"<answer><code>```python\n{AREA}\n```\n<name>area</name></answer>",
+        f"<answer>\n<code>\n{AREA}\n<name>area</name>\n</answer>",
+        f"Here is the code:\n```python\n{AREA}\n",
+        f"```py\n{AREA}",
+        f"<answer><code>```python\n{PLACEHOLDER}\n{AREA}\n```</code><name>area</name></answer>",
+        f"<code>```Python\n{AREA}\n```",
+    ],
+)
+def test_habits_of_small_models_cost_no_answer(reply):
+    answer = read_answer(reply)
+    assert (answer.code.strip(), answer.entry) == (AREA, "area")
+    assert answer.rule
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"<answer><code>```python\n{PLACEHOLDER}\n```</code><name>f</name></answer>",
+        "<answer><code>```python\n(your code here)\n```</code><name>main</name></answer>",
+        "<code>\nYour code goes here\n</code><name>f</name>",
+        "```python\n# the code\n...\n```",
+        "```python\ndef area(:\n    return {",
+    ],
+)
+def test_a_placeholder_is_no_program(reply):
+    with pytest.raises(UnreadableError):
+        read_answer(reply)

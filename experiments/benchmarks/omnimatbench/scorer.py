@@ -13,7 +13,7 @@ from experiments.benchmarks.omnimatbench import slots
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.beside import beside, pictures
-from experiments.scorers.grading import extract_answer, grade
+from experiments.scorers.grading import extract_answer, grade, reading_rule
 from experiments.scorers.judge import Point, numbers
 from matsmith.core.configuration import data_of
 
@@ -95,6 +95,8 @@ async def _slots(
         same = same or [False] * len(pairs)
         for index, agrees in zip(formulas, same, strict=True):
             close[index] = bool(agrees)
+    if reading_rule(trajectory) == slots.BARE_BOX:
+        raw = []
     published, of = slots.published_slots(golds, raw)
     near = sum(map(slots.threshold, golds, [*raw, *[""] * len(golds)]))
     again = sum(step.detail.get("purpose") == "again" for step in trajectory.steps)

@@ -247,6 +247,8 @@ def published_slots(golds: Sequence[str], answers: Sequence[str]) -> tuple[int, 
     return sum(published(gold, answer) for gold, answer in pairs), len(pairs)
 
 
+#: The rule of a box without tags, of which the authors' parser reads nothing.
+BARE_BOX = "box"
 #: Under which an object may hold the answer.
 _KEYS = ("llm_answer", "answer_list", "answer")
 _FENCED = re.compile(r"\A```(?:json)?(.*)```\Z", re.DOTALL | re.IGNORECASE)
@@ -279,7 +281,7 @@ class Slots:
             boxed = _BOXED.search(inner)
             if value is None:
                 value = boxed[1].strip() if boxed else inner
-            return self._reading(value, strict=not before.strip())
+            return self._reading(value, strict=not before.strip(), rule="tags")
         fenced = _FENCED.match(text)
         text = fenced[1].strip() if fenced else text
         for opening, closing in (("", ""), ("[", "]"), ("{", "}")):
@@ -289,11 +291,13 @@ class Slots:
                 else text
             )
             if (value := _json(part)) is not None:
-                return self._reading(value, strict=False)
+                return self._reading(value, strict=False, rule="json")
         boxes = _BOXED.findall(text)
-        return self._reading(boxes[-1].strip(), strict=False) if boxes else None
+        if not boxes:
+            return None
+        return self._reading(boxes[-1].strip(), strict=False, rule=BARE_BOX)
 
-    def _reading(self, value: Any, *, strict: bool) -> Reading | None:
+    def _reading(self, value: Any, *, strict: bool, rule: str) -> Reading | None:
         if isinstance(value, dict):
             inner = [
                 value[key] for key in _KEYS if value.get(key) not in (None, "", [])
@@ -305,6 +309,7 @@ class Slots:
         return Reading(
             value if isinstance(value, list) else [value],
             "strict" if asked else "repaired",
+            rule,
         )
 
 

@@ -17,6 +17,7 @@ from agents.answer_formats import (
     File,
     Reading,
     Text,
+    statements,
 )
 from agents.base import Image, Question, Trajectory
 from docgen.reading import last_tagged, spoken
@@ -36,7 +37,12 @@ from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read
 from experiments.scorers.beside import pictures
 from experiments.scorers.grading import extract_answer, grade
 from experiments.scorers.judge import Point, numbers
-from experiments.scorers.quantities import ReadingError, read_number, within
+from experiments.scorers.quantities import (
+    ReadingError,
+    read_number,
+    read_uncertainty,
+    within,
+)
 from matsmith.core.configuration import data_of
 from sandbox.inside.values import plain
 
@@ -50,21 +56,14 @@ class Stated:
     instruction: str = Block("answer").instruction
 
     def read(self, reply: str) -> Reading | None:
-        """What stands in tags, else last: a fence, a box, behind "answer:", the short reply."""
+        """What stands in tags, else last: a fence, or what `statements` names first."""
         tagged = Block("answer").read(reply)
         text = spoken(reply[-MAX_CHARACTERS:]).strip()
         later = re.search(r"(?i)\\boxed\{|\banswer\b", text.rpartition("```")[2])
         if tagged is not None and (last_tagged(reply, "answer") or not later):
             return tagged
-        box = text.rfind("\\boxed{")
-        said = re.findall(r"(?i)\banswer(?: is)?[ \t:*]{1,9}+([^\n]{1,300})", text)
-        short = text if re.search(r"\d", text) and len(text) <= 300 else ""
-        found = (
-            text[box : box + 300].partition("\n")[0]
-            if box >= 0
-            else (said or [short])[-1]
-        )
-        return Reading(found, "repaired") if found else None
+        found = statements(text)
+        return Reading(found[0][1], "repaired", found[0][0]) if found else None
 
 
 @dataclass(frozen=True)
@@ -283,12 +282,20 @@ class ProblemScorer(Scorer):
             number = read_number(
                 value, wanted.unit, strict_integer=exact and self.strict_integers
             )
+            uncertainty = abs(read_uncertainty(value, wanted.unit))
         except ReadingError as error:
             return Verdict(0.0, str(error))
+        if uncertainty > _tolerance(wanted) * (1 + 1e-9):
+            return Verdict(0.0, f"it is uncertain by {uncertainty:.3g}")
         if isinstance(wanted, Integer):
             return Verdict(float(number == wanted.value), f"{number:.15g} is not right")
         inside = within(number, wanted.low, wanted.high)
         return Verdict(float(inside), f"{number:.6g} is outside the interval")
+
+
+def _tolerance(wanted: Integer | Interval) -> float:
+    """How far a number may be off on either side."""
+    return 0.5 if isinstance(wanted, Integer) else (wanted.high - wanted.low) / 2
 
 
 def problem_of(sample: Sample) -> Problem:

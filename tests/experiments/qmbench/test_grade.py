@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pymatgen.core import Structure
 from scipy.spatial.transform import Rotation
 
-from agents.answer_formats import Choices
+from agents.letters import listed
 from experiments.benchmarks.qmbench import grade
 from experiments.benchmarks.qmbench.benchmark import Stated, choice_share
 from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, slab, vacancy
@@ -61,7 +61,7 @@ def test_published_structures():
 def test_published_scores():
     cases = json.loads((SHARED / "scoring_cases.json").read_text())
     for case in cases["mcq"]:
-        share = choice_share(Choices().listed(case["answer"]), case["truth"])
+        share = choice_share(listed(case["answer"], "ABCD"), case["truth"])
         found = share if case["answer"] else 0.0
         assert found == pytest.approx(case["score"]), case
     exact, whole, inside, end = cases["numeric"]
