@@ -11,15 +11,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from matsmith.core.command import Command, Nothing, run_one_of
+from matsmith.core.command import Command, run_one_of
 from matsmith.core.configuration import data_of
 from matsmith.core.progress import saying
-from sandbox import bubblewrap, bytecode, docker, environments, stoppable
+from sandbox import apparmor, bubblewrap, bytecode, docker, environments, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ENGINES, available, engines, get_sandbox
 from sandbox.inside.probe import CONTROLS
@@ -44,14 +44,45 @@ class Selftest(SandboxConfig):
     json_: bool = Field(False, alias="json", description="print the report as JSON")
 
 
-def _install(_: Nothing) -> int:
+class Install(BaseModel, extra="forbid"):
+    """Arguments of ``install``."""
+
+    apparmor: bool = Field(
+        False, description="let AppArmor allow user namespaces to bubblewrap alone"
+    )
+
+
+def _install(options: Install) -> int:
     """Install bubblewrap where no engine answers and it is missing."""
     with console.status("looking for Docker, podman, bubblewrap"):
-        works = [
-            f"isolation by {name} works, nothing to install" for name in available()
-        ]
-        console.print(works[0] if works else install_bubblewrap())
+        works = available()
+        if works:
+            done = f"isolation by {works[0]} works, nothing to install"
+        elif options.apparmor and apparmor.restricts():
+            done = allow_by_apparmor()
+        else:
+            done = install_bubblewrap()
+        console.print(done, markup=False)
     return 0
+
+
+def allow_by_apparmor() -> str:
+    """Install and load a profile for bubblewrap; what was changed, and how to undo it."""
+    rights = _rights()
+    if rights is None:
+        raise SandboxError(
+            f"root has to write {apparmor.path()}: run the command once by sudo, or write"
+            f" this there and load it:\n{apparmor.text('/usr/bin/bwrap')}"
+        )
+
+    def execute(command: Sequence[str], given: str) -> str | None:
+        done = _execute([*rights, *command], given)
+        return None if done.returncode == 0 else done.stderr.strip()
+
+    done = apparmor.install(execute)
+    if reason := bubblewrap.problem():
+        raise SandboxError(f"{done}\nIt did not help: {reason}")
+    return done
 
 
 def install_bubblewrap() -> str:
@@ -68,10 +99,8 @@ def install_bubblewrap() -> str:
             "no known package manager; install bubblewrap, Docker or podman"
         )
     line = f"{manager} {MACHINE['managers'][manager]}"
-    rights = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    if rights and (
-        shutil.which("sudo") is None or _execute([*rights, "true"]).returncode != 0
-    ):
+    rights = _rights()
+    if rights is None:
         raise SandboxError(f"bubblewrap is missing; run this once: sudo {line}")
     if manager == "apt-get":  # stale package lists on a fresh machine
         _execute([*rights, manager, "update"])
@@ -84,10 +113,18 @@ def install_bubblewrap() -> str:
     return f"installed bubblewrap ({line})"
 
 
-def _execute(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return stoppable.execute(
-        command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    )
+def _rights() -> list[str] | None:
+    """What gives a command the rights of root without a question; ``None``: nothing does."""
+    if os.geteuid() == 0:
+        return []
+    sudo = ["sudo", "--non-interactive"]
+    allowed = shutil.which("sudo") and _execute([*sudo, "true"]).returncode == 0
+    return sudo if allowed else None
+
+
+def _execute(command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return stoppable.execute(command, given=given, env=environment)
 
 
 async def selftest(config: SandboxConfig) -> dict[str, Any]:
@@ -187,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program = "python -m sandbox"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "install": Command(
-            f"{program} install", "Make isolation work here.", Nothing, _install
+            f"{program} install", "Make isolation work here.", Install, _install
         ),
         "build": Command(
             f"{program} build", "Make an environment and its image.", Build, _build

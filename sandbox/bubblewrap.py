@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from matsmith.core.configuration import data_of
-from sandbox import environments, launcher, stoppable
+from sandbox import apparmor, environments, launcher, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
 from sandbox.server.kernel import Cgroup
@@ -262,6 +262,8 @@ def problem() -> str | None:
         return f"bubblewrap fails to start: {error}"
     if tried.returncode == 0:
         return None
+    if apparmor.restricts():
+        return apparmor.offer()
     return (
         f"bubblewrap may not create namespaces here ({tried.stderr.strip()}); allow unprivileged"
         " user namespaces (docs/sandbox.md says how), or use Docker"

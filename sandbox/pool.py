@@ -62,8 +62,8 @@ class Pool(Workers):
         self._warmup = warmup
         self._recycle_after = 1 if config.options.get("strict") else RECYCLE_AFTER
         self._slots = asyncio.Semaphore(config.workers)
-        self._idle: list[Worker] = []
-        self._busy: set[Worker] = set()
+        self.idle: list[Worker] = []
+        self.busy: set[Worker] = set()
         self._proof = asyncio.Lock()
         self._proven = False
         self._closed = False
@@ -74,7 +74,7 @@ class Pool(Workers):
 
     async def __aenter__(self) -> Self:
         """Start the first worker, so that what is missing is said before work begins."""
-        self._idle.append(await self._start())
+        self.idle.append(await self._start())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -136,9 +136,9 @@ class Pool(Workers):
     async def close(self) -> None:
         """See :class:`sandbox.base.Sandbox`."""
         self._closed = True
-        workers = [*self._idle, *self._busy]
-        self._idle.clear()
-        self._busy.clear()
+        workers = [*self.idle, *self.busy]
+        self.idle.clear()
+        self.busy.clear()
         await asyncio.gather(*(worker.close() for worker in workers))
 
     async def _once(
@@ -146,13 +146,13 @@ class Pool(Workers):
     ) -> Execution:
         if self._closed:
             raise SandboxError(_CLOSED)
-        if fresh and self._idle:
-            await self._idle.pop().close()
-        worker = await self._start() if fresh or not self._idle else self._idle.pop()
+        if fresh and self.idle:
+            await self.idle.pop().close()
+        worker = await self._start() if fresh or not self.idle else self.idle.pop()
         if not worker.fits(inputs):
             await worker.close()
             worker = await self._start()
-        self._busy.add(worker)
+        self.busy.add(worker)
         kept = False
         try:
             execution = await worker.run(request, inputs)
@@ -161,9 +161,9 @@ class Pool(Workers):
                 not worn and not self._closed
             )  # perhaps while this worker was starting
         finally:  # also when this task is cancelled: the state of the worker is unknown then
-            self._busy.discard(worker)
+            self.busy.discard(worker)
             if kept:
-                self._idle.append(worker)
+                self.idle.append(worker)
             else:
                 log.debug("a worker ends: %s", await worker.close())
         return execution

@@ -87,19 +87,29 @@ async def _watched(work: Coroutine[Any, Any, Made]) -> Made:
 
 
 def execute(
-    command: Sequence[str], *, timeout: float | None = None, **options: Any
+    command: Sequence[str],
+    *,
+    given: str = "",
+    timeout: float | None = None,
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run a fixed program to its end, and take what it writes.
 
-    ``options`` are those of `subprocess.Popen`. Where it has to end early, so does all that it
-    started.
+    ``given`` is its input, ``options`` are those of `subprocess.Popen`. Where it has to end early,
+    so does all that it started.
     """
     pipe = subprocess.PIPE
     with subprocess.Popen(  # noqa: S603
-        command, stdout=pipe, stderr=pipe, text=True, process_group=0, **options
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        process_group=0,
+        **options,
     ) as process:
         try:
-            stdout, stderr = _communicate(process, timeout)
+            stdout, stderr = _communicate(process, given, timeout)
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -108,13 +118,13 @@ def execute(
 
 
 def _communicate(
-    process: subprocess.Popen[str], timeout: float | None
+    process: subprocess.Popen[str], given: str, timeout: float | None
 ) -> tuple[str, str]:
     waited = 0.0
     while True:
         check()
         try:
-            return process.communicate(timeout=LOOK_SECONDS)
+            return process.communicate(given, timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             waited += LOOK_SECONDS
             if timeout is not None and waited >= timeout:

@@ -92,7 +92,7 @@ def server_pid(channel: ContainerChannel) -> int:
 def worker_pids(sandbox: PooledSandbox) -> set[int]:
     """Processes of all idle workers, seen from outside."""
     found: set[int] = set()
-    for worker in sandbox._idle:
+    for worker in sandbox.idle:
         channel = worker.channel
         if isinstance(channel, ContainerChannel):
             first = server_pid(channel)
@@ -126,13 +126,13 @@ class Lab:
         collect: bool = False,
     ) -> Execution:
         """Run hostile code; the same worker must serve the next run as if nothing had been."""
-        if not self.sandbox._idle:  # an attack that failed before this one: start anew
+        if not self.sandbox.idle:  # an attack that failed before this one: start anew
             await self.sandbox.run(HONEST, "honest", timeout=30)
-        (worker,) = self.sandbox._idle
+        (worker,) = self.sandbox.idle
         processes = self.processes()
         done = await self.sandbox.run(code, entry, timeout=timeout, collect=collect)
         assert done.outcome in expected, f"{done.outcome}: {done.error} {done.result}"
-        assert self.sandbox._idle == [worker], "the worker did not survive"
+        assert self.sandbox.idle == [worker], "the worker did not survive"
         assert self.processes() == processes, "a process was left behind"
         after = await self.sandbox.run(HONEST, "honest", timeout=30)
         assert after.outcome is Outcome.OK, after.error

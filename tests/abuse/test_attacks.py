@@ -62,7 +62,7 @@ async def test_attack(lab: Lab, name: str) -> None:
 async def test_code_that_sleeps_ends_at_its_wall_time(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (worker,) = lab.sandbox._idle
+    (worker,) = lab.sandbox.idle
     short = worker._config.model_copy(update={"wall_seconds": 0.5})
     monkeypatch.setattr(worker, "_config", short)
     code = "import time\ndef attack():\n    time.sleep(600)"
@@ -236,7 +236,7 @@ async def test_sockets_of_the_libraries_are_no_leftovers() -> None:
         workers = []
         for _ in range(3):
             assert (await sandbox.run("", "", timeout=10)).outcome is Outcome.OK
-            workers += sandbox._idle
+            workers += sandbox.idle
         assert len(workers) == 3
         assert len(set(workers)) == 1  # none was replaced
 

@@ -105,12 +105,12 @@ async def test_nothing_grows(
                 assert item.stdout == f"run {number}\n"
 
         await batch(0)  # warm: tables, allocator
-        workers = set(sandbox._idle)
+        workers = set(sandbox.idle)
         before = state(sandbox)
         for start in range(0, runs, BATCH):
             await batch(start)
         after = state(sandbox)
-        assert set(sandbox._idle) == workers, "a worker was replaced"
+        assert set(sandbox.idle) == workers, "a worker was replaced"
     print(before, after)
     assert after.descriptors == before.descriptors
     assert after.processes == before.processes

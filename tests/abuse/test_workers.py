@@ -134,9 +134,9 @@ async def test_39_workers_killed_at_any_moment_lose_no_answer(
             run = asyncio.gather(
                 *(sandbox.run(slow(n, 0.4), "f", timeout=30) for n in range(4))
             )
-            await until(lambda: sandbox._busy)
+            await until(lambda: sandbox.busy)
             await asyncio.sleep(chance.uniform(0.0, 0.8))
-            busy = sorted(sandbox._busy, key=id)
+            busy = sorted(sandbox.busy, key=id)
             if busy:
                 kill(busy[number % len(busy)], victim)
             done = await run
@@ -199,14 +199,14 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
     if victim == "zygote" and backend != "bubblewrap":
         pytest.skip("the processes are the engine's")
     async with get_sandbox(bare(backend, 1)) as sandbox:
-        (first,) = sandbox._idle
+        (first,) = sandbox.idle
         run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         await asyncio.sleep(0.5)
-        kill(*sandbox._busy, victim)
+        kill(*sandbox.busy, victim)
         done = await run
         assert done.outcome is Outcome.OK
         assert done.result == "right"
-        assert sandbox._idle != [first]
+        assert sandbox.idle != [first]
         assert "trying again" in caplog.text
 
 
@@ -223,10 +223,10 @@ async def test_39_a_canary_tells_code_from_sandbox(
     async with get_sandbox(bare(backend, 1)) as sandbox:
         run = asyncio.create_task(sandbox.run(slow("right"), "f", timeout=30))
         for _ in range(deaths):
-            await until(lambda: sandbox._busy)
+            await until(lambda: sandbox.busy)
             await asyncio.sleep(0.3)
-            kill(*sandbox._busy, "server")
-            await until(lambda: not sandbox._busy)
+            kill(*sandbox.busy, "server")
+            await until(lambda: not sandbox.busy)
         if deaths == 2:
             done = await run
             assert done.outcome is Outcome.KILLED
@@ -268,7 +268,7 @@ async def test_87_limits_of_the_host_that_are_smaller_hold(backend: str) -> None
 
 async def kill_runs(sandbox: PooledSandbox, times: int) -> None:
     """Kill the next runs of the only worker from outside, as the memory of a host does."""
-    (worker,) = sandbox._busy or sandbox._idle
+    (worker,) = sandbox.busy or sandbox.idle
     channel = worker.channel
     known = descendants(
         channel.process.pid

@@ -112,7 +112,7 @@ async def test_two_sandboxes_in_one_process_and_closing_twice():
     await asyncio.sleep(0.05)
     await closing.close()  # while its worker is starting
     assert (await run).outcome is Outcome.OK
-    assert closing._idle == []
+    assert closing.idle == []
 
 
 @needs_bubblewrap
@@ -128,7 +128,7 @@ async def test_what_a_worker_imports_beforehand_and_how_long_it_stays(
     config = SandboxConfig(backend="bubblewrap", workers=1, options=options)
     async with get_sandbox(config) as sandbox:
         assert (await sandbox.run(code, "f", timeout=60)).result is warm
-        assert len(sandbox._idle) == (0 if "strict" in options else 1)
+        assert len(sandbox.idle) == (0 if "strict" in options else 1)
     with pytest.raises(SandboxError, match="not_installed_here"):
         await get_sandbox(bare(warmup="import not_installed_here")).run(
             "", "", timeout=5

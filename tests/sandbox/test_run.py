@@ -146,13 +146,13 @@ async def test_a_cancelled_run_leaves_a_working_sandbox():
         run = asyncio.create_task(
             sandbox.run("import time\ntime.sleep(60)", "", timeout=90)
         )
-        while not sandbox._busy:  # noqa: ASYNC110 - nothing announces it
+        while not sandbox.busy:  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.2)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        assert (sandbox._idle, sandbox._busy) == ([], set())
+        assert (sandbox.idle, sandbox.busy) == ([], set())
         assert (await sandbox.run("def f(): return 7", "f", timeout=60)).result == 7
 
 
