@@ -34,7 +34,8 @@ from docgen.texts import (
     source_hash,
     text_files,
 )
-from docgen.writer import WriteOptions, WriteReport, open_writer, write_documentation
+from docgen.writer import WriteReport, open_writer, write_documentation
+from docgen.writing import WriteOptions
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from sandbox.environments import cache_folder, site_packages

@@ -26,7 +26,7 @@ from docgen.library import build_library
 from docgen.programs import Program, collect, only_asked, text_of
 from docgen.prompts import Prompter, batches, documentation_order
 from docgen.reading import spoken
-from docgen.replies import WriterModel, behind
+from docgen.replies import behind
 from docgen.sources import read_sources
 from docgen.symbols import Library
 from docgen.texts import (
@@ -38,6 +38,7 @@ from docgen.texts import (
     text_files,
 )
 from docgen.writer import open_writer
+from docgen.writing import WriterModel
 from matsmith.core.command import Command, Commas, Group
 from matsmith.core.errors import UsageError
 from matsmith.core.progress import meter

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
 
 from docgen.docstrings import Described, Input, described, first_sentence, unit_of
 from docgen.render import RELATIONS
@@ -23,6 +22,7 @@ from docgen.texts import (
     source_hash,
     with_sections,
 )
+from docgen.writing import Content
 
 NAME = "facts"  # of this writer; what it wrote is never kept, as it costs nothing
 FELL_BACK = "(The example of this symbol fails, or its source has changed since: only facts here.)"
@@ -30,10 +30,6 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _RELATED, _CALLERS = 6, 3  # symbols that are named
 _TEXT = 160  # characters about one
 _LINE, _LINES = 160, 8  # characters and lines of a definition that are shown
-
-#: ``written``: as it was written; ``facts``: docstring and signature; ``examples``: with examples
-#: that ran; ``prose``: what a model wrote, without its example; ``all``: with examples that ran.
-Content = Literal["written", "facts", "examples", "prose", "all"]
 
 
 def contents(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from docgen.prose import definition, deprecation, what
 from docgen.symbols import Chunk, Entry, Member, Parameter, Section, Signature, Symbol
 
 RELATIONS = "Relations"  # title of the section about related symbols
@@ -309,9 +308,6 @@ def page(entry: Entry) -> dict[str, Any]:
         "name": entry.qualname,
         "kind": entry.kind,
         "text": text,
-        "what": what(entry),
-        "definition": definition(entry),
-        "deprecated": deprecation(entry),
         "covers": entry.covers,
     }
     if isinstance(entry, Chunk):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Protocol
 
 from docgen.docstrings import unit_of
 from docgen.reading import spoken
@@ -29,35 +27,6 @@ _HEADING = re.compile(r"^## (\S.*)$", re.MULTILINE)
 _ITEM = re.compile(r"^(?:[-*] {1,3})?\*{0,2}`{0,2}([A-Za-z_]\w*)\b", re.MULTILINE)
 #: The name of a symbol, right above its first heading: a comment in an example is none.
 _NAME = re.compile(rf"^# `?([\w.]+)`?[ \t]*+\n\s*+(?={_FIRST})", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class WriterReply:
-    """A reply of a chat model, and what it took; ``None`` is unknown.
-
-    ``fault`` says how it ended, where it is not all of what the model had to say; ``cached``
-    whether it was paid for earlier.
-    """
-
-    text: str
-    fault: str | None = None
-    cached: bool = False
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
-
-
-class WriterModel(Protocol):
-    """A chat model that writes."""
-
-    @property
-    def name(self) -> str:
-        """Under which its texts are stored."""
-        ...
-
-    async def ask(self, prompt: str, instructions: str = "") -> WriterReply:
-        """Ask; raises whatever its provider raises when it fails."""
-        ...
 
 
 def split_reply(text: str, names: Sequence[str]) -> dict[str, str]:

@@ -10,18 +10,11 @@ from datetime import UTC, datetime
 from pydoc import locate
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, Field, PositiveInt
-
 from docgen.prompts import INSTRUCTIONS, Prompter, batches, documentation_order
-from docgen.replies import (
-    WriterModel,
-    WriterReply,
-    check_reply,
-    clean_reply,
-    split_reply,
-)
+from docgen.replies import check_reply, clean_reply, split_reply
 from docgen.symbols import Library
 from docgen.texts import VERSION, Checkpoint, WrittenText, source_hash
+from docgen.writing import WriteOptions, WriterModel, WriterReply
 from matsmith.core.command import Group
 from matsmith.core.configuration import CONF, load
 from matsmith.core.errors import UsageError
@@ -37,21 +30,6 @@ _ENDINGS = {
     "length": "the reply was cut off: raise set.max_tokens",
     "content_filter": "the endpoint's content filter refused",
 }
-
-
-class WriteOptions(BaseModel, extra="forbid", frozen=True):
-    """How documentation is written.
-
-    Requests that fail and unusable replies count alike as tries; a reply out of the cache is none,
-    it was one when it was paid for. Reaching a limit stops cleanly.
-    """
-
-    concurrency: PositiveInt = Field(8, description="requests in flight")
-    attempts: PositiveInt = Field(3, description="tries per symbol")
-    max_calls: PositiveInt | None = Field(
-        None, description="stop after this many requests"
-    )
-    shipped: bool = Field(True, description="use texts that were shipped or imported")
 
 
 @dataclass

@@ -27,7 +27,7 @@ from typing import Any
 from filelock import AsyncFileLock, FileLock, Timeout
 from pydantic import TypeAdapter
 
-from docgen import render
+from docgen import prose, render
 from docgen.symbols import Chunk, Entry, Symbol
 from indexes.pages import ALIASES, PAGES, Documents, Page
 from indexes.table import SymbolTable
@@ -115,12 +115,21 @@ class Corpus:
     @cached_property
     def pages(self) -> Documents:
         """What tools show of the entries."""
-        return Documents(map(page_of, self.entries), self.aliases)
+        return Documents(map(entry_page, self.entries), self.aliases)
 
 
-def page_of(entry: Entry) -> Page:
+def entry_page(entry: Entry) -> Page:
     """What tools show of an entry."""
-    return Page(**render.page(entry))
+    return Page(**_page_fields(entry))
+
+
+def _page_fields(entry: Entry) -> dict[str, Any]:
+    return {
+        **render.page(entry),
+        "what": prose.what(entry),
+        "definition": prose.definition(entry),
+        "deprecated": prose.deprecation(entry),
+    }
 
 
 #: A line of a corpus is one of these under its name.
@@ -313,7 +322,7 @@ async def written_pages(corpus: Corpus) -> Path:
         if not place.marked:
             with (place.path / PAGES).open("w", encoding="utf-8") as file:
                 for entry in corpus.entries:
-                    file.write(json.dumps(render.page(entry)) + "\n")
+                    file.write(json.dumps(_page_fields(entry)) + "\n")
             aliases = json.dumps(dict(corpus.aliases))
             (place.path / ALIASES).write_text(aliases, encoding="utf-8")
             place.mark()

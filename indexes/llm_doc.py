@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from docgen.facts import NAME as FACTS
-from docgen.facts import Content, contents
+from docgen.facts import contents
 from docgen.library import build_library
-from docgen.replies import WriterModel
 from docgen.sources import distribution_versions, read_sources, sources_digest
 from docgen.symbols import Library
 from docgen.texts import (
@@ -24,7 +23,8 @@ from docgen.texts import (
     prewritten,
     text_files,
 )
-from docgen.writer import WriteOptions, WriteReport, write_documentation
+from docgen.writer import WriteReport, write_documentation
+from docgen.writing import Content, WriteOptions, WriterModel
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 

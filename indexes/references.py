@@ -16,8 +16,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-import networkx as nx
-
 from docgen import prose, render
 from docgen.symbols import FIRST, Signature, Symbol
 from indexes.pages.names import NameIndex
@@ -39,6 +37,8 @@ class ReferenceGraph:
     """Names, and the names that each leads to, nearest first."""
 
     def __init__(self, edges: Mapping[str, Iterable[str]]) -> None:
+        import networkx as nx  # noqa: PLC0415 -- slow
+
         self._graph: nx.DiGraph[str] = nx.DiGraph()
         self._graph.add_nodes_from([_ROOT, *edges])
         for name, others in edges.items():
@@ -53,6 +53,8 @@ class ReferenceGraph:
 
         ``neighbours`` replaces what a name leads to.
         """
+        import networkx as nx  # noqa: PLC0415 -- slow
+
         follow = neighbours or self._graph.successors
         starts = [name for name in dict.fromkeys(roots) if name in self._graph]
 

@@ -16,8 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from docgen.facts import Content
-from docgen.writer import WriteOptions
+from docgen.writing import Content, WriteOptions
 from indexes import RetrievalError
 from matsmith.core.targets import checked, describe, load, parameters
 

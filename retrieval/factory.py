@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docgen.replies import WriterModel
 from docgen.sources import SourceError
 from docgen.symbols import Symbol
 from docgen.texts import TextsError
+from docgen.writing import WriterModel
 from indexes import RetrievalError
 from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
 from indexes.corpus import Corpus, Made, Manifest, stored_together

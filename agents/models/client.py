@@ -45,7 +45,7 @@ from agents.models.reply import (
 )
 from agents.models.windows import Excess, excess_of
 from agents.models.written import ToolSchemas
-from docgen.replies import WriterReply
+from docgen.writing import WriterReply
 from matsmith.core.endpoint import OPENAI, Endpoint, tried
 from matsmith.core.errors import EndpointError, UsageError
 from matsmith.core.secrets import redact, redacted

@@ -20,7 +20,7 @@ from agents.toolbox import texts
 from agents.toolbox import watch as watch_file
 from agents.toolbox.texts import PAGE, Mistake, Tool
 from indexes import pages
-from indexes.corpus import Corpus, page_of, written_pages
+from indexes.corpus import Corpus, entry_page, written_pages
 from indexes.references import Documentation
 from retrieval.base import MAP, Retriever
 from retrieval.config import SMALL_PACKAGE
@@ -156,7 +156,7 @@ class Toolbox:
         for query in queries:
             hits = await retriever.search(query, k=HITS)
             entries = [hit.entry for hit in hits if hit.entry.kind != MAP]
-            lines = [texts.brief(page_of(entry).line) for entry in entries[:k]]
+            lines = [texts.brief(entry_page(entry).line) for entry in entries[:k]]
             rest = len(entries) - len(lines)
             about = "at least " if len(entries) == HITS else ""
             more = [f"({about}{rest} more; a larger k shows them)"] if rest else []

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from agents.toolbox.box import Run, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, page_of
-from docgen import render
 from docgen.symbols import Parameter, Signature, Symbol
-from indexes.pages import Documents, Page
+from indexes.corpus import entry_page
+from indexes.pages import Documents
 from indexes.pages.names import NameIndex
 from indexes.references import SOURCES, Documentation, Source
 from retrieval.base import Retriever
@@ -234,7 +234,7 @@ def links_of(
 
 
 def documents_of(symbols: Sequence[Symbol]) -> Documents:
-    return Documents([Page(**render.page(each)) for each in symbols], {})
+    return Documents(map(entry_page, symbols), {})
 
 
 def _called(text: str) -> Signature | None:

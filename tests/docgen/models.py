@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from docgen.replies import WriterReply
+from docgen.writing import WriterReply
 from tests.endpoint import Body, Endpoint, text
 
 _SECTION = re.compile(r"^<(\w+)>\n(.*?)\n</\1>$", re.MULTILINE | re.DOTALL)

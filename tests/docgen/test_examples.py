@@ -21,7 +21,7 @@ from docgen.examples import (
     unfit,
     unstable,
 )
-from docgen.facts import FELL_BACK, Content, contents
+from docgen.facts import FELL_BACK, contents
 from docgen.library import build_library, read_library
 from docgen.prompts import Prompter
 from docgen.render import prose as prose_of
@@ -36,6 +36,7 @@ from docgen.texts import (
     source_hash,
     write_texts,
 )
+from docgen.writing import Content
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox

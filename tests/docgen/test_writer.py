@@ -9,7 +9,8 @@ from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.symbols import Library
 from docgen.texts import Checkpoint, WrittenText, source_hash
-from docgen.writer import WriteOptions, WriteReport, write_documentation
+from docgen.writer import WriteReport, write_documentation
+from docgen.writing import WriteOptions
 from tests.docgen.models import DocModel, StubbornModel, read_prompt
 
 FAST = WriteOptions(attempts=2)

@@ -28,7 +28,7 @@ from docgen.texts import (
     text_files,
     write_texts,
 )
-from docgen.writer import WriteOptions
+from docgen.writing import WriteOptions
 from indexes import RetrievalError
 from indexes.chunks import breakpoints, package_corpus, semantic_corpus, sentences
 from indexes.corpus import read_corpus, replaced_folder
