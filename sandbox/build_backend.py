@@ -37,7 +37,9 @@ def build(
     """
     os.environ["SOURCE_DATE_EPOCH"] = epoch
     os.environ.update(dict.fromkeys(VERSION_VARIABLES, version))
-    shutil.copytree("project", "source")
+    shutil.copytree(
+        "project", "source", copy_function=shutil.copyfile
+    )  # inputs are read-only
     os.chdir("source")
     sys.path[:0] = [str(Path(path).resolve()) for path in paths]
     module, _, name = backend.partition(":")

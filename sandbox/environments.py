@@ -364,6 +364,12 @@ def build_options(name: str) -> list[str]:
     return options
 
 
+#: What uv says of a package that has only a source distribution, and who needs it.
+_NO_WHEEL = re.compile(
+    r"(?:all versions of )?(\S+) ha(?:ve|s) no (?:usable )?wheels.{0,80}? and (\S+) depends on \1"
+)
+
+
 def uv(
     arguments: list[str],
     folder: Path | None = None,
@@ -376,6 +382,11 @@ def uv(
     command = [sys.executable, "-m", "uv", *arguments]
     done = stoppable.execute(command, env=known | variables, umask=0o022, cwd=folder)
     if done.returncode != 0:
+        if (cause := _NO_WHEEL.search(" ".join(done.stderr.split()))) is not None:
+            raise SandboxError(
+                f"{cause[2]} needs {cause[1]}, which has no wheel for this Python; packages "
+                "are not built from source here"
+            )
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])
         what = f"uv {' '.join(arguments[:2])} failed:\n{lines}"
         raise SandboxError("\n".join(filter(None, [what, hint])))

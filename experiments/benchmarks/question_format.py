@@ -50,7 +50,7 @@ MANIFEST = "benchmark.yaml"
 
 _ELEMENTARY = r"(?:bool|int|float|str)"
 _INNER = rf"(?:{_ELEMENTARY}|list\[{_ELEMENTARY}\]|dict\[str, {_ELEMENTARY}\])"
-_FORMAT = re.compile(
+FORMAT = re.compile(
     rf"(?:{_INNER}|list\[{_INNER}\]|list\[list\[{_INNER}\]\]|dict\[str, {_INNER}\])"
 )
 
@@ -79,7 +79,7 @@ class PropertySpec(BaseModel, extra="forbid"):
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
-        if not _FORMAT.fullmatch(value):
+        if not FORMAT.fullmatch(value):
             raise ValueError(
                 "use float, int, str, bool, list[...] or dict[str, ...] of these"
             )

@@ -24,7 +24,12 @@ from experiments.benchmarks import question_gates as gates
 from experiments.benchmarks.folder.benchmark import QuestionSet, portable_environment
 from experiments.benchmarks.folder.from_tests import parts
 from experiments.benchmarks.question_check import Checker
-from experiments.benchmarks.question_format import MANIFEST, TaskSpec, read_gold
+from experiments.benchmarks.question_format import (
+    FORMAT,
+    MANIFEST,
+    TaskSpec,
+    read_gold,
+)
 from experiments.scorers.properties import not_runnable
 from matsmith.core.command import Command
 from matsmith.core.errors import UsageError
@@ -249,6 +254,8 @@ def _shape(
             f"the test is wrong: it expects {first['expected']}, the library {word} {got}"
         )
     found = parts.shape(first["value"], none=kind == "same")
+    if not FORMAT.fullmatch(found.format):
+        raise Unusable(f"no question asks for {found.format}")
     if len(parts.leaves(found.value)) > parts.MOST_LEAVES:
         raise Unusable(f"more than {parts.MOST_LEAVES} values in one property")
     return found
