@@ -67,11 +67,11 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     without arguments. With ``strict`` only the tag contract counts, as in the published benchmark:
     the first match, wherever it stands.
     """
-    kept = _strict(reply)
+    contract = _strict(reply)
     if strict:
-        if kept is None:
+        if contract is None:
             raise UnreadableError("it does not keep the form of the answer")
-        return kept
+        return contract
     text = spoken(reply)
     whole = next(
         (part for part in reversed(tagged(text, "answer")) if has_code(part)), None
@@ -80,7 +80,7 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     # Several blocks in one <code> keep the contract to the letter, with fences amid the code.
     if last is not None and (_tree(last.code) or "\n```" not in last.code):
         last = replace(last, code=_program(last.code))
-        return last if last == kept else replace(last, status="repaired")
+        return last if last == contract else replace(last, status="repaired")
     scope = text if whole is None else whole
     blocks, rule = _blocks(scope, together=whole is not None)
     if sum(map(len, blocks)) > MAX_CODE_CHARACTERS:
@@ -120,11 +120,11 @@ def read_words(reply: str) -> str | None:
 
 
 def _after(mark: re.Pattern[str], reply: str, most: int) -> str | None:
-    said = spoken(reply).strip()
-    match = mark.match(said)
-    if match is None or "<code>" in said.lower():
+    words = spoken(reply).strip()
+    match = mark.match(words)
+    if match is None or "<code>" in words.lower():
         return None
-    return said[match.end() :].strip(" *_`\n")[:most] or None
+    return words[match.end() :].strip(" *_`\n")[:most] or None
 
 
 def spoken_beside(reply: str) -> str:
@@ -174,10 +174,10 @@ def _blocks(text: str, *, together: bool) -> tuple[list[str], str]:
     if inside:
         parts = inside if together else inside[-1:]
         return [block for part in parts for block in _in_tag(part)], "code tag"
-    found = _fenced(text)[-MAX_BLOCKS:]
-    if sum(map(len, found)) > MAX_CODE_CHARACTERS:
-        found = found[-1:]
-    blocks = [block for block in found if "def " in block or _tree(block) is not None]
+    fenced = _fenced(text)[-MAX_BLOCKS:]
+    if sum(map(len, fenced)) > MAX_CODE_CHARACTERS:
+        fenced = fenced[-1:]
+    blocks = [block for block in fenced if "def " in block or _tree(block) is not None]
     open_fence = unclosed_fence(text)
     if blocks or open_fence is None:
         return blocks, "fence"
@@ -223,17 +223,17 @@ def _without_mark(code: str) -> str:
 
 def _joined(blocks: Sequence[str]) -> str:
     """Blocks in order, without those of which a later one defines a function anew."""
-    kept: list[str] = []
+    needed: list[str] = []
     later: set[str] = set()
     for block in reversed(blocks):
         body = tree.body if (tree := _tree(block)) else []
         defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
         if not defined & later:
-            kept.insert(
+            needed.insert(
                 0, block.removesuffix("\n") if len(blocks) == 1 else block.strip("\n")
             )
         later |= defined
-    return "\n\n".join(kept)
+    return "\n\n".join(needed)
 
 
 def _entry(code: str, named: str) -> str:
@@ -253,7 +253,7 @@ def _entry(code: str, named: str) -> str:
 
 def _entries(tree: ast.Module) -> list[str]:
     """The functions that can be called without arguments."""
-    found = []
+    names = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             positional = [*node.args.posonlyargs, *node.args.args]
@@ -261,8 +261,8 @@ def _entries(tree: ast.Module) -> list[str]:
                 len(positional) == len(node.args.defaults)
                 and None not in node.args.kw_defaults
             ):
-                found.append(node.name)
-    return found
+                names.append(node.name)
+    return names
 
 
 @lru_cache(maxsize=64)

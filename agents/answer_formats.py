@@ -111,8 +111,8 @@ class Letters:
                 return Reading(letter, "strict" if strict else "repaired", "tags")
             if inside:
                 return None
-        found = chosen_letter(text, self.letters)
-        return Reading(found[0], "repaired", found[1]) if found else None
+        chosen = chosen_letter(text, self.letters)
+        return Reading(chosen[0], "repaired", chosen[1]) if chosen else None
 
 
 @dataclass(frozen=True)
@@ -140,19 +140,19 @@ class Choices:
         text = spoken(reply)
         inside = last_tagged(reply, "answer")
         content = after_tag(text, "answer") if inside is None else inside
-        found = chosen_letters(text if content is None else content, self.letters)
-        if found is None:
+        chosen = chosen_letters(text if content is None else content, self.letters)
+        if chosen is None:
             return None
         strict = inside is not None and re.fullmatch(
             r"\s*+<answer>[^<]*+</answer>\s*+", reply
         )
-        rule = found[1] if content is None else "tags"
-        return Reading(found[0], "strict" if strict else "repaired", rule)
+        rule = chosen[1] if content is None else "tags"
+        return Reading(chosen[0], "strict" if strict else "repaired", rule)
 
     def meant(self, text: str) -> str:
         """The letters that a text lists or says to be the answer; empty where there are none."""
-        found = chosen_letters(text, self.letters)
-        return found[0] if found else ""
+        chosen = chosen_letters(text, self.letters)
+        return chosen[0] if chosen else ""
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ class Block:
         Tags in backticks are talked about, and are no tags.
         """
         text = spoken(re.sub(rf"`</?{re.escape(self.tag)}>`", "", reply))
-        found = last_block(text, self.tag, self.tag)
-        if found is None:
+        block = last_block(text, self.tag, self.tag)
+        if block is None:
             return None
-        content, rule = found
+        content, rule = block
         strict = rule == "tags" and reply.strip().startswith(f"<{self.tag}>")
         return _text(unfenced(content).strip(), strict=strict, rule=rule)
 
@@ -209,10 +209,10 @@ class File:
         """The last complete block, else what `last_block` finds; its blanks as they are."""
         text = spoken(reply)
         ending = self.filename.rpartition(".")[2].lower()
-        found = last_block(text, "file", ending)
-        if found is None:
+        block = last_block(text, "file", ending)
+        if block is None:
             return None
-        inner, rule = found
+        inner, rule = block
         content = unfenced(inner).removeprefix("\n")
         size = len(content.encode("utf-8", "replace"))
         if not content.strip() or size > MAX_CHARACTERS:
@@ -279,13 +279,13 @@ class Number:
         text = _POWER.sub(r"e\1", text)
         text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
         value, sign, error = text.partition("\N{PLUS-MINUS SIGN}")
-        found = _NUMBERS.findall(value)
-        if len(found) != 1:
+        numbers = _NUMBERS.findall(value)
+        if len(numbers) != 1:
             return None
-        rest = value[value.rindex(found[0]) + len(found[0]) :].strip(" *_`$.}")
+        rest = value[value.rindex(numbers[0]) + len(numbers[0]) :].strip(" *_`$.}")
         if rest not in {"", self.unit}:
             return None
-        number = _plain_float(found[0])
+        number = _plain_float(numbers[0])
         uncertain = _plain_float((_NUMBERS.findall(error) or [""])[0]) if sign else 0.0
         if number is None or uncertain is None:
             return None
@@ -308,8 +308,8 @@ class Json:
     @property
     def instruction(self) -> str:
         """See :class:`AnswerFormat`."""
-        shown = json.dumps(self.shape, ensure_ascii=False, indent=1)
-        return f"Reply with JSON of this shape:\n<answer>\n{shown}\n</answer>"
+        example = json.dumps(self.shape, ensure_ascii=False, indent=1)
+        return f"Reply with JSON of this shape:\n<answer>\n{example}\n</answer>"
 
     def read(self, reply: str) -> Reading | None:
         """The last JSON that has the shape: in tags, in a fenced block, or as the whole reply."""
@@ -373,7 +373,7 @@ def statements(text: str) -> list[tuple[str, str]]:
     answers = _ANSWER.findall(text)
     keyed = [value for value in map(_keyed, _OBJECTS.findall(text)) if value]
     lines = [line for line in text.splitlines() if line.strip()]
-    found = [
+    parts = [
         ("open tag", (after_tag(text, "answer") or "").strip().partition("\n")[0]),
         ("box", text[box : box + 300].partition("\n")[0] if box >= 0 else ""),
         ("json", keyed[-1] if keyed else ""),
@@ -381,7 +381,7 @@ def statements(text: str) -> list[tuple[str, str]]:
         ("final line", lines[-1] if len(lines) > 1 and _short(lines[-1]) else ""),
         ("short reply", text if _short(text) else ""),
     ]
-    return [(rule, part) for rule, part in found if part.strip()]
+    return [(rule, part) for rule, part in parts if part.strip()]
 
 
 def _short(text: str) -> bool:

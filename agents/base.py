@@ -118,14 +118,14 @@ class Usage:
     unmetered: bool = False
 
     def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
+        priced = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
             self.calls + other.calls,
             self.cached_calls + other.cached_calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.estimated or other.estimated,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if priced else None,
             self.unmetered or other.unmetered,
         )
 

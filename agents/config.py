@@ -50,13 +50,13 @@ _NOT_KEYS = ("sandbox.backend", "sandbox.env")
 Config = TypeVar("Config", bound="RuntimeConfig")
 
 
-class Named(BaseModel, extra="allow", frozen=True):
+class NamedGroup(BaseModel, extra="allow", frozen=True):
     """A group that is checked where it is built (embedding)."""
 
     name: str
 
 
-class Target(Named, populate_by_name=True):
+class Target(NamedGroup, populate_by_name=True):
     """A group whose YAML names a class: ``_target_``, ``name`` and constructor arguments."""
 
     target: str = Field(alias="_target_")
@@ -75,7 +75,7 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
     model: ModelConfig = Field(
         description="the chat model; openai when OPENAI_API_KEY is set"
     )
-    embedding: Named = Field(description="vectors for dense retrieval")
+    embedding: NamedGroup = Field(description="vectors for dense retrieval")
     sandbox: SandboxConfig = Field(description="where model-written code runs")
     strict: bool = Field(False, description="accept only the published answer format")
     writer: Literal["facts", "model"] = Field(
@@ -132,12 +132,12 @@ def validate(
 
 def load_system(config: RuntimeConfig) -> type[Agent]:
     """The architecture that is configured."""
-    found = load(config.system.target, key="system._target_")
-    if not (inspect.isclass(found) and issubclass(found, Agent)):
+    system = load(config.system.target, key="system._target_")
+    if not (inspect.isclass(system) and issubclass(system, Agent)):
         raise UsageError(
             f"system._target_={config.system.target}: does not derive from agents.base.Agent"
         )
-    return found
+    return system
 
 
 def parameters_of(group: str, content: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -146,8 +146,8 @@ def parameters_of(group: str, content: Mapping[str, Any]) -> tuple[Any, dict[str
         return own_source(content)
     if "_target_" not in content:
         return None, {}
-    found = load(str(content["_target_"]), key=f"{group}._target_")
-    return found, parameters(found, INJECTED.get(group, 0))
+    target = load(str(content["_target_"]), key=f"{group}._target_")
+    return target, parameters(target, INJECTED.get(group, 0))
 
 
 def _placed(
@@ -302,6 +302,8 @@ def _line(key: str, about: str, default: object) -> str:
     if isinstance(default, list | tuple):
         default = ",".join(map(str, default))
     missing = default in (inspect.Parameter.empty, PydanticUndefined)
-    shown = "none" if default in (None, {}, "") else default
+    default_text = "none" if default in (None, {}, "") else default
     about = re.sub(r"(?::\w+:)?`+~?([^`]+)`+", r"\1", about)
-    return f"  {key:<{_WIDTH}} {about} {'(required)' if missing else f'[{shown}]'}"
+    return (
+        f"  {key:<{_WIDTH}} {about} {'(required)' if missing else f'[{default_text}]'}"
+    )

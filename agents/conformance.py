@@ -39,7 +39,7 @@ TIMED = 20  # tokens of a reply from which its speed is told
 Result = Literal["works", "differs", "slow", "fails", "not tried"]
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class EndpointOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith endpoint``."""
 
     model: Group = Field(
@@ -96,7 +96,7 @@ TOOL = {"type": "function", "function": _DATA["tool"]}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """What came of a check; ``reply`` where there was one."""
 
     result: Result
@@ -113,30 +113,30 @@ class Examination:
 
     client: ModelClient
     ends: float
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, CheckResult] = field(default_factory=dict)
     window: int | None = None
 
-    async def check(self, name: str) -> Outcome:
+    async def check(self, name: str) -> CheckResult:
         """Make one check, as far as there is time."""
         outcome = await self._outcome(CHECKS[name])
         self.outcomes[name] = outcome
         return outcome
 
-    async def _outcome(self, check: Check) -> Outcome:
+    async def _outcome(self, check: Check) -> CheckResult:
         left = self.ends - time.monotonic()
         if left <= 0:
-            return Outcome("not tried", "no time left; set seconds=N to allow more")
+            return CheckResult("not tried", "no time left; set seconds=N to allow more")
         if self.window is not None and check.tokens > self.window:
-            return Outcome("differs", f"the window has {self.window} tokens")
+            return CheckResult("differs", f"the window has {self.window} tokens")
         tools = [TOOL] if check.tool else []
         try:
             async with asyncio.timeout(left):
                 reply = await self.client.ask(check.messages, sample="0", tools=tools)
         except TimeoutError:
-            return Outcome("slow", f"no end after {left:.0f} s")
+            return CheckResult("slow", f"no end after {left:.0f} s")
         except ModelError as error:
             late = LATE in str(error)
-            return Outcome("slow" if late else "fails", str(error))
+            return CheckResult("slow" if late else "fails", str(error))
         return _judged(check, reply)
 
     @property
@@ -174,18 +174,18 @@ class Examination:
         return settings
 
 
-def _judged(check: Check, reply: Reply) -> Outcome:
+def _judged(check: Check, reply: Reply) -> CheckResult:
     """Whether a reply is what was asked for."""
     calls = [dict(call.arguments) for call in reply.tool_calls]
     text = str(calls) if check.tool else reply.text
     if check.tokens and reply.fault == "context":
         detail = f"the endpoint read {reply.usage.prompt_tokens} tokens of about {check.tokens}"
-        return Outcome("differs", detail, reply)
+        return CheckResult("differs", detail, reply)
     whole = reply.fault != "length"
     if whole and re.search(check.wanted, text, re.IGNORECASE):
-        return Outcome("works", f"{reply.seconds:.1f} s, {reply.usage}", reply)
+        return CheckResult("works", f"{reply.seconds:.1f} s, {reply.usage}", reply)
     detail = f"{reply.fault or 'it replied'}: {text[-80:]!r}"
-    return Outcome("differs" if whole and check.loose else "fails", detail, reply)
+    return CheckResult("differs" if whole and check.loose else "fails", detail, reply)
 
 
 async def _examine(client: ModelClient, seconds: float) -> Examination:
@@ -206,7 +206,7 @@ async def _examine(client: ModelClient, seconds: float) -> Examination:
     return examination
 
 
-async def _action(options: Options) -> int:
+async def _action(options: EndpointOptions) -> int:
     config = read_config(options.model.read("model"))
     if not config.is_live:
         raise UsageError(
@@ -244,4 +244,6 @@ def _hurried(config: ModelConfig) -> ModelConfig:
     return config.model_copy(update=changes)
 
 
-main = Command("matsmith endpoint", _DATA["about"], Options, _action, (ValueError,))
+main = Command(
+    "matsmith endpoint", _DATA["about"], EndpointOptions, _action, (ValueError,)
+)

@@ -139,8 +139,10 @@ class Drafts:
                 if not self.tried and self.number >= self._unreadable:
                     return None
                 continue
-            known = (d.answer.code for d in self.tried if d.findings and self._distinct)
-            if any(same_code(code, answer.code) for code in known):
+            earlier = (
+                d.answer.code for d in self.tried if d.findings and self._distinct
+            )
+            if any(same_code(code, answer.code) for code in earlier):
                 self._choose()
                 self.reason = "repeated"
                 return None
@@ -185,12 +187,12 @@ async def critique(
     most: int = 1,
 ) -> tuple[str, list[str]]:
     """Ask for feedback on the last attempt and for at most ``most`` search queries."""
-    shown = [
+    context = [
         prompts.render_documents(documents),
         *map(prompts.render_attempt, attempts),
     ]
     wanted = "critic" if most == 1 else "critic_several"
-    messages = prompts.ask_for(wanted, episode.question.prompt, *shown, most=most)
+    messages = prompts.ask_for(wanted, episode.question.prompt, *context, most=most)
     feedback, queries = read_critique(await episode.ask("critique", messages))
     return feedback, queries[:most]
 
@@ -213,8 +215,8 @@ def same_again(tried: Sequence[Draft]) -> bool:
     """Whether the last draft failed as the one before it did: being told did not help."""
     if len(tried) < 2:
         return False
-    one, other = ((draft.findings, draft.last_line) for draft in tried[-2:])
-    return one == other
+    before, last = ((draft.findings, draft.last_line) for draft in tried[-2:])
+    return before == last
 
 
 def concerned(draft: Draft) -> list[str]:
@@ -230,9 +232,9 @@ async def look_up(episode: Episode, queries: Sequence[str], k: int) -> list[Hit]
     """Exact documents of the names in the queries first, then the searches'."""
     named = [name for query in queries for name in names_in(query)]
     exact = await episode.lookup(named, k)
-    found = [await episode.retrieve(query, k) for query in queries]
-    turns = [one for turn in zip_longest(*found) for one in turn if one is not None]
-    rest = [one for one in merge([], turns) if one.entry.kind != MAP]
+    hits = [await episode.retrieve(query, k) for query in queries]
+    turns = [hit for turn in zip_longest(*hits) for hit in turn if hit is not None]
+    rest = [hit for hit in merge([], turns) if hit.entry.kind != MAP]
     return merge(exact, rest[:k])[: 2 * k]
 
 

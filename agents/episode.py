@@ -26,7 +26,7 @@ from agents.models import (
     Message,
     ModelClient,
     ModelError,
-    Place,
+    RecordingKey,
     Reply,
 )
 from agents.models.calls import plain_message
@@ -145,7 +145,9 @@ class Episode:
         sample = f"{self.seed}:{self._asked.total()}"
         turn = self._asked[purpose]
         self._asked[purpose] += 1
-        place = Place(self.question.id, self.seed, purpose, turn, self.question.prompt)
+        recording_key = RecordingKey(
+            self.question.id, self.seed, purpose, turn, self.question.prompt
+        )
         sent = [
             plain_message(message)
             for message in (messages[-new:] if earlier else messages)
@@ -153,7 +155,7 @@ class Episode:
         self.begin("model", purpose)
         try:
             reply = await self.context.model.ask(
-                messages, sample=sample, place=place, tools=tools
+                messages, sample=sample, recording_key=recording_key, tools=tools
             )
         except ModelError as error:
             about: dict[str, Any] = (

@@ -39,8 +39,8 @@ def chosen_letter(text: str, letters: str) -> tuple[str, str] | None:
     """The one letter that a reply without tags chooses, and the rule that read it."""
     patterns = _patterns(letters)
     for rule in ("answer", "box"):
-        if found := [*patterns[rule].finditer(text)]:
-            match = found[-1]
+        if matches := [*patterns[rule].finditer(text)]:
+            match = matches[-1]
             more = patterns["or another"].match(text, match.end())
             return None if more else (match[1].upper(), rule)
     if chosen := in_object(text, letters):
@@ -131,8 +131,8 @@ def listed(text: str, letters: str) -> str:
     words = re.findall(r"[^\W_]+", _JOINING.sub(" ", text))
     if not all(word.isupper() or len(word) == 1 for word in words):
         return ""
-    found = set("".join(words).upper())
-    return "".join(sorted(found)) if found <= set(letters) else ""
+    chosen = set("".join(words).upper())
+    return "".join(sorted(chosen)) if chosen <= set(letters) else ""
 
 
 def in_object(text: str, letters: str) -> str:

@@ -16,7 +16,14 @@ from agents.base import Agent
 from agents.budget import Meter
 from agents.config import RuntimeConfig, load_system
 from agents.episode import Context
-from agents.models import Chat, ModelClient, ModelConfig, Scene, build_model, find_price
+from agents.models import (
+    Chat,
+    ModelClient,
+    ModelConfig,
+    RecordingScope,
+    build_model,
+    find_price,
+)
 from matsmith.core.errors import UsageError
 from retrieval.base import Hit, RetrievalError, Retriever
 from sandbox import environments, stoppable
@@ -247,12 +254,12 @@ def open_client(
     *,
     concurrency: int = 8,
     role: str = "",
-    scene: Scene = Scene(),  # noqa: B008 -- frozen
+    scope: RecordingScope = RecordingScope(),  # noqa: B008 -- frozen
 ) -> ModelClient:
     """The client of a model, with the project's reply cache; ``role`` begins what is said of it."""
     try:
         cache = environments.cache_folder()
-        return build_model(config, concurrency=concurrency, cache=cache, scene=scene)
+        return build_model(config, concurrency=concurrency, cache=cache, scope=scope)
     except ValueError as error:
         raise UsageError(f"{role}{error}") from error
 
@@ -270,7 +277,7 @@ def check_price(
     limit: float | None, model: ModelConfig | None, *, group: str, role: str
 ) -> None:
     """Refuse a limit in dollars that cannot be kept; what a recording cost stands in it."""
-    if limit is None or model is None or model.provider in {"recorded", "none"}:
+    if limit is None or model is None or not model.is_live:
         return
     if find_price(model) is None:
         raise UsageError(

@@ -21,19 +21,19 @@ def spoken(reply: str) -> str:
     Thoughts that are not closed last to the end of the reply; those that are not opened (some
     chat templates write the opening tag themselves) began with it.
     """
-    kept: list[str] = []
+    parts: list[str] = []
     position, inside = 0, ""
     for tag in _THOUGHT.finditer(reply):
         closing, name = tag[1], tag[2].lower()
         if not closing and not inside:
-            kept.append(reply[position : tag.start()])
+            parts.append(reply[position : tag.start()])
             inside = name
         elif closing and not inside:
-            kept.clear()
+            parts.clear()
             position = tag.end()
         elif closing and name == inside:
             position, inside = tag.end(), ""
-    return "".join(kept) if inside else "".join([*kept, reply[position:]])
+    return "".join(parts) if inside else "".join([*parts, reply[position:]])
 
 
 def tagged(text: str, tag: str) -> list[str]:
@@ -41,14 +41,14 @@ def tagged(text: str, tag: str) -> list[str]:
 
     A tag that is opened again before it is closed begins anew.
     """
-    found, start = [], None
+    contents, start = [], None
     for match in re.finditer(rf"<(/?){re.escape(tag)}>", text, re.IGNORECASE):
         if not match[1]:
             start = match.end()
         elif start is not None:
-            found.append(text[start : match.start()])
+            contents.append(text[start : match.start()])
             start = None
-    return found
+    return contents
 
 
 def after_tag(text: str, tag: str) -> str | None:
@@ -62,8 +62,8 @@ def after_tag(text: str, tag: str) -> str | None:
 
 def last_tagged(reply: str, tag: str) -> str | None:
     """The last complete ``<tag>`` of a reply, outer blanks off; ``None`` when there is none."""
-    found = tagged(spoken(reply), tag)
-    return found[-1].strip() if found else None
+    contents = tagged(spoken(reply), tag)
+    return contents[-1].strip() if contents else None
 
 
 def unclosed_fence(text: str) -> tuple[str, str] | None:

@@ -56,7 +56,7 @@ def read_config(words: Sequence[str] = ()) -> AssistantConfig:
 
 def needs_model(config: AssistantConfig) -> AssistantConfig:
     """The configuration, when it has a model to ask."""
-    if config.model.provider == "recorded" and config.model.recordings is None:
+    if config.model.plays and config.model.recordings is None:
         raise UsageError(
             "no model is set: put a key into OPENAI_API_KEY, or name an OpenAI-compatible endpoint "
             "(model.base_url=http://localhost:11434/v1 model.name=qwen3); `matsmith ask --demo` "

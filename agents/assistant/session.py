@@ -20,7 +20,7 @@ from agents.assistant.files import attach, look
 from agents.base import Agent, Question, Step, Usage
 from agents.budget import Meter
 from agents.episode import mounts_of
-from agents.models import Scene
+from agents.models import RecordingScope
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from sandbox import environments
 from sandbox.base import SandboxError
@@ -46,9 +46,9 @@ async def open_assistant(
     ``say`` is told what is being built. Unless ``warm``, the first execution starts the sandbox.
     `UsageError`, `SandboxError` and `RetrievalError` say what is not available, and what to do.
     """
-    scene = Scene("ask", {}, config.system.name, config.retrieval.name)
+    scope = RecordingScope("ask", {}, config.system.name, config.retrieval.name)
     async with AsyncExitStack() as stack:
-        client = open_client(config.model, scene=scene)
+        client = open_client(config.model, scope=scope)
         stack.push_async_callback(client.close)
         there = await asyncio.to_thread(packages, config, say)
         opened = open_runtime(

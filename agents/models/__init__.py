@@ -3,7 +3,7 @@
 from agents.models.calls import Message, ToolCall
 from agents.models.client import Chat, ModelClient, build_model
 from agents.models.config import ModelConfig, Price, find_price, read_config
-from agents.models.recordings import Place, Scene
+from agents.models.recordings import RecordingKey, RecordingScope
 from agents.models.reply import FAULTS, ContextError, Fault, ModelError, Reply
 
 __all__ = [
@@ -15,10 +15,10 @@ __all__ = [
     "ModelClient",
     "ModelConfig",
     "ModelError",
-    "Place",
     "Price",
+    "RecordingKey",
+    "RecordingScope",
     "Reply",
-    "Scene",
     "ToolCall",
     "build_model",
     "find_price",

@@ -81,19 +81,19 @@ def as_text(messages: Sequence[Message], tools: ToolSchemas) -> list[Message]:
     ] = {}  # of the latest calls: each reply may number its own anew
     for results, group in groupby(messages, lambda message: message.role == "tool"):
         if results:
-            shown = [
+            results_text = [
                 f'<result tool="{names.get(message.call_id, "")}">\n{message.text}\n</result>'
                 for message in group
             ]
-            plain.append(Message("user", "\n".join(shown)))
+            plain.append(Message("user", "\n".join(results_text)))
             continue
         for message in group:
             names |= {call.id: call.name for call in message.calls}
             blocks = [_block(call.name, call.arguments) for call in message.calls]
-            said = Message(
+            as_plain = Message(
                 message.role, "\n\n".join(filter(None, [message.text, *blocks]))
             )
-            plain.append(said if blocks else message)
+            plain.append(as_plain if blocks else message)
     first, rest = (
         ([plain[0].text], plain[1:]) if plain[0].role == "system" else ([], plain)
     )
@@ -107,10 +107,10 @@ def calls_of(
     offered = frozenset(tool["function"]["name"] for tool in tools)
     calls: dict[str, ToolCall] = {}
     for number, call in enumerate(sent):
-        known = str(call.get("id") or "")
+        sent_id = str(call.get("id") or "")
         ident = (
-            known
-            if 0 < len(known) <= MAX_NAME and known not in calls
+            sent_id
+            if 0 < len(sent_id) <= MAX_NAME and sent_id not in calls
             else f"call_{number}"
         )
         while ident in calls:
@@ -124,26 +124,26 @@ def calls_of(
 
 def _arguments(given: object) -> tuple[Mapping[str, Any], str | None]:
     """Arguments as plain JSON, or why they are none."""
-    shown = ""
+    excerpt = ""
     try:
         text = (
             given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
         )
-        shown = encodable(text[:SHOWN])
+        excerpt = encodable(text[:SHOWN])
         if len(text) > MAX_ARGUMENTS:
             return (
                 {},
-                f"the arguments are longer than {MAX_ARGUMENTS} characters: {shown}...",
+                f"the arguments are longer than {MAX_ARGUMENTS} characters: {excerpt}...",
             )
         value = plain(json.loads(text or "{}", parse_constant=lambda _: None))
         if isinstance(value, str) and value.lstrip().startswith("{"):  # encoded twice
             value = plain(json.loads(value, parse_constant=lambda _: None))
     except (ValueError, TypeError, RecursionError) as error:
-        return {}, f"the arguments are not JSON ({str(error)[:SHOWN]}): {shown}"
+        return {}, f"the arguments are not JSON ({str(error)[:SHOWN]}): {excerpt}"
     if value is None:  # a tool without arguments
         return {}, None
     if not isinstance(value, dict):
-        return {}, f"the arguments are not a JSON object: {shown}"
+        return {}, f"the arguments are not a JSON object: {excerpt}"
     return value, None
 
 

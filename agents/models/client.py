@@ -25,11 +25,11 @@ from agents.models.calls import Message
 from agents.models.config import ModelConfig, address, find_price, read_config
 from agents.models.dialect import NEW, OLD, STREAMED, Dialect
 from agents.models.recordings import (
-    Place,
     Recorder,
+    RecordingKey,
     Recordings,
+    RecordingScope,
     ReplyCache,
-    Scene,
     request_key,
 )
 from agents.models.reply import (
@@ -87,14 +87,14 @@ def build_model(
     *,
     concurrency: int = 8,
     cache: Path | None = None,
-    scene: Scene = Scene(),  # noqa: B008 -- frozen
+    scope: RecordingScope = RecordingScope(),  # noqa: B008 -- frozen
 ) -> ModelClient:
-    """The client of the model that ``config`` describes, with recordings by ``scene``.
+    """The client of the model that ``config`` describes, with recordings by ``scope``.
 
     A `ValueError` says which key is missing, or what cannot be made of ``path`` or recordings.
     """
     if not config.is_live:
-        played = Recordings(config, scene) if config.plays else None
+        played = Recordings(config, scope) if config.plays else None
         return ModelClient(None, config, recordings=played)
     return ModelClient(
         _send(config),
@@ -102,7 +102,7 @@ def build_model(
         cache=ReplyCache(cache / "replies.sqlite")
         if cache is not None and config.cache
         else None,
-        record=Recorder(config.record, scene, config.name) if config.record else None,
+        record=Recorder(config.record, scope, config.name) if config.record else None,
         concurrency=concurrency,
     )
 
@@ -153,14 +153,15 @@ class ModelClient:
         messages: Sequence[Message],
         *,
         sample: str,
-        place: Place | None = None,
+        recording_key: RecordingKey | None = None,
         tools: ToolSchemas = (),
         logprobs: int = 0,
     ) -> Reply:
         """Send ``messages`` and return the reply.
 
-        ``sample`` is which of several to the same request; only a request with a ``place`` is
-        recorded, and played; ``logprobs`` is how many alternatives of the first tokens to ask for.
+        ``sample`` is which of several to the same request; only a request with a
+        ``recording_key`` is recorded, and played; ``logprobs`` is how many alternatives of the
+        first tokens to ask for.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class ModelClient:
                 f"{self.name}: the prompt has about {length} tokens, model.context_tokens={window}"
             )
         if self.recordings is not None:
-            played, changed = self.recordings.play(place, messages, tools)
+            played, changed = self.recordings.play(recording_key, messages, tools)
             if isinstance(played, str):
                 raise ContextError(played)
             return self._priced(replace(read(played, messages, tools), changed=changed))
@@ -194,11 +195,11 @@ class ModelClient:
                     started = time.monotonic()
                     sent = await self._sent(messages, tools, logprobs)
         except ContextError as error:
-            if self.record is not None and place is not None:
-                self.record.add(place, messages, tools, str(error))
+            if self.record is not None and recording_key is not None:
+                self.record.add(recording_key, messages, tools, str(error))
             raise
-        if self.record is not None and place is not None:
-            self.record.add(place, messages, tools, sent)
+        if self.record is not None and recording_key is not None:
+            self.record.add(recording_key, messages, tools, sent)
         reply = read(sent, messages, tools)
         if reply.fault == "context":
             self._note_cut(reply.usage.prompt_tokens, tokens_of(messages, tools))
@@ -377,16 +378,16 @@ class Chat:
         """Ask; raises `ModelError` when the endpoint failed after its retries."""
         if (exceeded := self.meter.exceeded()) is not None:
             raise ModelError(f"not asked: {exceeded}")
-        told = [Message("system", instructions)] if instructions else []
-        messages = [*told, Message("user", prompt)]
+        system = [Message("system", instructions)] if instructions else []
+        messages = [*system, Message("user", prompt)]
         sample = str(self._asked[instructions, prompt])
         self._asked[instructions, prompt] += 1
         reply = await self.client.ask(messages, sample=sample)
         usage = reply.usage
         self.usage += usage
         self.meter.usage += replace(usage, cached_calls=0)
-        known = (usage.prompt_tokens, usage.completion_tokens)
-        asked, replied = (None, None) if usage.estimated else known
+        counts = (usage.prompt_tokens, usage.completion_tokens)
+        asked, replied = (None, None) if usage.estimated else counts
         return WriterReply(
             reply.text, reply.fault, reply.cached, asked, replied, usage.cost_usd
         )

@@ -125,6 +125,11 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
         return self.provider in {"openai", "class"}
 
     @property
+    def replies(self) -> bool:
+        """Whether there is a model at all, live or recorded."""
+        return self.is_live or self.plays
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Fields of a request besides what is asked."""
         named = {
@@ -169,7 +174,7 @@ def find_price(config: ModelConfig) -> Price | None:
 
     now = datetime.now(UTC)
     try:
-        found = [
+        hourly = [
             calc_price(
                 Usage(),
                 config.name,
@@ -180,11 +185,11 @@ def find_price(config: ModelConfig) -> Price | None:
         ]
     except LookupError:
         return None
-    if any(price.requests_kcount is not None for price in found):
+    if any(price.requests_kcount is not None for price in hourly):
         return None  # a fee per request besides
     prices = [
-        [price.input_mtok for price in found],
-        [price.output_mtok for price in found],
+        [price.input_mtok for price in hourly],
+        [price.output_mtok for price in hourly],
     ]
     if None in prices[0] + prices[1]:
         return None

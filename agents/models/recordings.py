@@ -68,7 +68,7 @@ class RecordingError(ModelError, UsageError):
 
 
 @dataclass(frozen=True)
-class Scene:
+class RecordingScope:
     """What a model is asked for: recordings of one are not played in another.
 
     ``settings`` are the benchmark's, as far as they are plain values and no paths.
@@ -81,7 +81,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordingKey:
     """Where in a run a request is made; ``turn`` counts those of the same purpose before it."""
 
     question: str
@@ -97,16 +97,16 @@ class Place:
 
 
 def digests(
-    place: Place, messages: Sequence[Message], tools: ToolSchemas = ()
+    recording_key: RecordingKey, messages: Sequence[Message], tools: ToolSchemas = ()
 ) -> dict[str, str]:
     """A digest of each segment of a prompt; every character of it is part of one."""
-    found: dict[str, list[str]] = {name: [] for name in SEGMENTS}
+    segments: dict[str, list[str]] = {name: [] for name in SEGMENTS}
     if tools:
-        found["instructions"].append(json.dumps(list(tools), sort_keys=True))
+        segments["instructions"].append(json.dumps(list(tools), sort_keys=True))
     replied = False
     for message in messages:
-        told = plain_message(message)
-        role, content = told["role"], told["content"]
+        plain = plain_message(message)
+        role, content = plain["role"], plain["content"]
         whole = (
             content if isinstance(content, str) else json.dumps(content, sort_keys=True)
         )
@@ -114,13 +114,13 @@ def digests(
         if message.role in {"assistant", "tool"} or replied:
             calls = [(call["name"], call["args"]) for call in plain_calls(message)]
             asked = json.dumps(calls, sort_keys=True) if calls else ""
-            found["feedback"].append(f"{text}{asked}")
+            segments["feedback"].append(f"{text}{asked}")
             replied = True
             continue
-        for name, piece in _pieces(text, place.text.strip()):
-            found[name].append(piece)
+        for name, piece in _pieces(text, recording_key.text.strip()):
+            segments[name].append(piece)
     return {
-        name: _digest("\0".join(pieces)) for name, pieces in found.items() if pieces
+        name: _digest("\0".join(pieces)) for name, pieces in segments.items() if pieces
     }
 
 
@@ -149,14 +149,14 @@ def _digest(text: str) -> str:
 class Recorder:
     """Appends every exchange to a file, one line each, flushed at once."""
 
-    def __init__(self, path: Path, scene: Scene, model: str) -> None:
+    def __init__(self, path: Path, scope: RecordingScope, model: str) -> None:
         # half a character is read back as it was
         self._lines = JsonLines(path, halves="backslashreplace")
-        self._scene, self._model = scene, model
+        self._scope, self._model = scope, model
 
     def add(
         self,
-        place: Place,
+        recording_key: RecordingKey,
         messages: Sequence[Message],
         tools: ToolSchemas,
         sent: Sent | str,
@@ -167,12 +167,12 @@ class Recorder:
             if isinstance(sent, str)
             else sent.model_dump(exclude_defaults=True)
         )
-        where = asdict(place)
+        where = asdict(recording_key)
         del where["text"]
-        prompt = digests(place, messages, tools)
-        told = {"prompt": prompt, "reply": reply, "digest": _digest_of(reply)}
+        prompt = digests(recording_key, messages, tools)
+        exchange = {"prompt": prompt, "reply": reply, "digest": _digest_of(reply)}
         self._lines.append(
-            {"model": self._model, **asdict(self._scene), **where, **told}
+            {"model": self._model, **asdict(self._scope), **where, **exchange}
         )
 
 
@@ -198,90 +198,100 @@ class _Exchange(BaseModel, extra="forbid", frozen=True):
     digest: str
 
     @property
-    def place(self) -> Place:
-        """Where in a run of its scene it was asked."""
-        return Place(self.question, self.seed, self.purpose, self.turn)
+    def recording_key(self) -> RecordingKey:
+        """Where in a run of its scope it was asked."""
+        return RecordingKey(self.question, self.seed, self.purpose, self.turn)
 
-    def fits(self, scene: Scene) -> bool:
-        """Whether it was asked in this scene; settings that did not exist then do not count."""
+    def fits(self, scope: RecordingScope) -> bool:
+        """Whether it was asked in this scope; settings that did not exist then do not count."""
         return (self.benchmark, self.system, self.retrieval) == (
-            scene.benchmark,
-            scene.system,
-            scene.retrieval,
+            scope.benchmark,
+            scope.system,
+            scope.retrieval,
         ) and all(
-            scene.settings.get(name, value) == value
+            scope.settings.get(name, value) == value
             for name, value in self.settings.items()
         )
 
 
 class Recordings:
-    """What was recorded of one model in one scene; of two exchanges in one place the last counts.
+    """What was recorded of one model in one scope; of two exchanges with one key the last counts.
 
     Raises `RecordingError` when the files cannot be read, or hold replies of other models only.
     """
 
-    def __init__(self, config: ModelConfig, scene: Scene) -> None:
-        self.strict, self.scene = config.strict, scene
+    def __init__(self, config: ModelConfig, scope: RecordingScope) -> None:
+        self.strict, self.scope = config.strict, scope
         where = config.recordings or SHIPPED
         files = sorted(where.glob("*.jsonl*")) if where.is_dir() else [where]
-        known = [exchange for file in files for exchange in read_exchanges(file)]
+        exchanges = [exchange for file in files for exchange in read_exchanges(file)]
         name = config.name.removesuffix(MARK)
-        mine = [exchange for exchange in known if exchange.model == name]
-        if known and not mine:
-            others = ", ".join(sorted({exchange.model for exchange in known}))
+        mine = [exchange for exchange in exchanges if exchange.model == name]
+        if exchanges and not mine:
+            others = ", ".join(sorted({exchange.model for exchange in exchanges}))
             raise RecordingError(
                 f"model.name={name}: {where} holds replies of {others}"
             )
-        self._exchanges = {each.place: each for each in mine if each.fits(scene)}
-        self._played: set[Place] = set()
+        self._exchanges = {
+            each.recording_key: each for each in mine if each.fits(scope)
+        }
+        self._played: set[RecordingKey] = set()
 
     def check(self, asked: Iterable[tuple[str, int]]) -> None:
         """Refuse questions (id, seed) of which no reply was recorded."""
         wanted = list(asked)
-        known = {(place.question, place.seed) for place in self._exchanges}
-        missing = [one for one in wanted if one not in known]
+        recorded = {
+            (recording_key.question, recording_key.seed)
+            for recording_key in self._exchanges
+        }
+        missing = [job for job in wanted if job not in recorded]
         if not missing:
             return
         there = f"{len(wanted) - len(missing)} of {len(wanted)} questions are recorded"
         hint = f"{there}; the first that is not: {missing[0][0]}, seed {missing[0][1]}"
-        scene = self.scene
+        scope = self.scope
         raise RecordingError(
-            f"no reply was recorded for system={scene.system} retrieval={scene.retrieval} on "
-            f"{scene.benchmark} ({hint}; docs/results.md lists what is). {HOW}"
+            f"no reply was recorded for system={scope.system} retrieval={scope.retrieval} on "
+            f"{scope.benchmark} ({hint}; docs/results.md lists what is). {HOW}"
         )
 
     def play(
-        self, place: Place | None, messages: Sequence[Message], tools: ToolSchemas
+        self,
+        recording_key: RecordingKey | None,
+        messages: Sequence[Message],
+        tools: ToolSchemas,
     ) -> tuple[Sent | str, tuple[str, ...]]:
         """What was sent (a text: the prompt was too long), and which segments have changed.
 
         Raises `RecordingError` when nothing was recorded, or something else in strict mode.
         """
-        found = self._exchanges.get(place) if place else None
-        if place is None or found is None:
+        exchange = self._exchanges.get(recording_key) if recording_key else None
+        if recording_key is None or exchange is None:
             raise RecordingError(
-                f"{place or 'this request'}: no reply was recorded. {HOW}"
+                f"{recording_key or 'this request'}: no reply was recorded. {HOW}"
             )
-        now = digests(place, messages, tools)
+        now = digests(recording_key, messages, tools)
         changed = tuple(
-            name for name in SEGMENTS if now.get(name) != found.prompt.get(name)
+            name for name in SEGMENTS if now.get(name) != exchange.prompt.get(name)
         )
         if changed and self.strict:
             raise RecordingError(
-                f"{place}: the prompt has changed since it was recorded: {', '.join(changed)} "
-                "(model.strict=true)"
+                f"{recording_key}: the prompt has changed since it was recorded: "
+                f"{', '.join(changed)} (model.strict=true)"
             )
-        self._played.add(place)
-        if "overflow" in found.reply:
-            return str(found.reply["overflow"]), changed
-        return Sent.model_validate(found.reply), changed
+        self._played.add(recording_key)
+        if "overflow" in exchange.reply:
+            return str(exchange.reply["overflow"]), changed
+        return Sent.model_validate(exchange.reply), changed
 
     def ended(self, question: str, seed: int) -> None:
         """Refuse, where changes are not allowed, a reply that nobody asked for."""
-        for place in self._exchanges.keys() - self._played if self.strict else ():
-            if (place.question, place.seed) == (question, seed):
+        for recording_key in (
+            self._exchanges.keys() - self._played if self.strict else ()
+        ):
+            if (recording_key.question, recording_key.seed) == (question, seed):
                 raise RecordingError(
-                    f"{place}: was recorded and not asked for (model.strict=true)"
+                    f"{recording_key}: was recorded and not asked for (model.strict=true)"
                 )
 
 
@@ -297,7 +307,7 @@ def read_exchanges(path: Path) -> list[_Exchange]:
         raise RecordingError(
             f"model.recordings: cannot read {path}: {error}"
         ) from error
-    found = []
+    exchanges = []
     for number, line in enumerate(text.split(b"\n")[:-1], 1):
         try:
             exchange = _Exchange.model_validate(json.loads(line))
@@ -311,8 +321,8 @@ def read_exchanges(path: Path) -> list[_Exchange]:
             raise RecordingError(
                 f"{path}, line {number}: the reply is not what was recorded"
             )
-        found.append(exchange)
-    return found
+        exchanges.append(exchange)
+    return exchanges
 
 
 def counted(steps: Iterable[Mapping[str, Any]]) -> dict[str, int]:

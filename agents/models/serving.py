@@ -80,8 +80,8 @@ def window_in(content: Any, name: str) -> int | None:
         if not named and len(models) > 1:
             return None
         content = next(iter(named or models), None)
-    found = dict(_numbers(content))
-    return next((found[key] for key in _KEYS if key in found), None)
+    numbers = dict(_numbers(content))
+    return next((numbers[key] for key in _KEYS if key in numbers), None)
 
 
 def _names(model: Mapping[str, Any]) -> set[str]:

@@ -104,12 +104,12 @@ def read_calls(text: str, tools: ToolSchemas) -> tuple[str, tuple[WrittenCall, .
     Of our own protocol the first call counts; of a model's own marks all that follow each other.
     What comes after was written without a result, and is dropped.
     """
-    said = spoken(text)
-    spans = [span for reader in _READERS if (span := reader(said, 0, tools))]
+    words = spoken(text)
+    spans = [span for reader in _READERS if (span := reader(words, 0, tools))]
     if not spans:
         return text, ()
     span = min(spans, key=lambda span: span.start)
-    return said[: span.start].strip(), span.calls[: MAX_CALLS + 1]
+    return words[: span.start].strip(), span.calls[: MAX_CALLS + 1]
 
 
 def calls_in_reasoning(thoughts: str, tools: ToolSchemas) -> tuple[WrittenCall, ...]:

@@ -181,7 +181,9 @@ def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
     ``concurrency`` is of model calls in flight, where it is not that of the configuration.
     """
     make = partial(
-        open_client, concurrency=concurrency or config.concurrency, scene=config.scene
+        open_client,
+        concurrency=concurrency or config.concurrency,
+        scope=config.recording_scope,
     )
     client = make(config.model)
     return client, make(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validat
 from agents import config as runtime
 from agents.budget import Budget
 from agents.config import RuntimeConfig, Target, compose, overrides
-from agents.models import ModelConfig, Scene
+from agents.models import ModelConfig, RecordingScope
 
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
 #: A budget decides whether there is an answer, not which: what a limit ended is not scored.
@@ -126,14 +126,14 @@ class RunConfig(RuntimeConfig):
         return value
 
     @property
-    def scene(self) -> Scene:
+    def recording_scope(self) -> RecordingScope:
         """What the model is asked for: recordings are kept by it."""
         settings = {
             name: value
             for name, value in self.benchmark.params.items()
             if isinstance(value, bool | int | float | str) and "/" not in str(value)
         }
-        return Scene(
+        return RecordingScope(
             self.benchmark.name, settings, self.system.name, self.retrieval.name
         )
 

@@ -90,7 +90,7 @@ async def execute(
     launcher = launcher or LocalLauncher()
     launcher.check(config)
     declared = load_system(config).llm
-    llm = config.model.provider != "none" if declared is None else declared
+    llm = config.model.replies if declared is None else declared
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
@@ -331,7 +331,9 @@ def from_recordings(config: RunConfig, left: int) -> str | None:
         each for file in SHIPPED.glob("*.jsonl.gz") for each in read_exchanges(file)
     ]
     known = [
-        each for each in exchanges if each.fits(config.scene) and "usage" in each.reply
+        each
+        for each in exchanges
+        if each.fits(config.recording_scope) and "usage" in each.reply
     ]
     if not known:
         return None

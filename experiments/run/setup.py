@@ -156,9 +156,9 @@ def check_answers(config: RunConfig, samples: Sequence[Sample]) -> None:
 
 def check_recorded(config: RunConfig, samples: Sequence[Sample]) -> None:
     """Refuse questions to which no reply was recorded, where recorded replies are played."""
-    if config.model.provider == "recorded" and load_system(config).llm is None:
+    if config.model.plays and load_system(config).llm is None:
         asked = [t.question.id for t in samples if t.unavailable is None]
-        known = Recordings(config.model, config.scene)
+        known = Recordings(config.model, config.recording_scope)
         known.check((name, seed) for seed in config.seeds for name in asked)
 
 

@@ -106,10 +106,10 @@ def _same(target: Any, answer: Any) -> bool:
         fits = isinstance(answer, list) and len(answer) == len(target)
         return fits and all(map(_same, target, answer))
     if isinstance(target, int | float) and not isinstance(target, bool):
-        known = isinstance(answer, int | float) and not isinstance(answer, bool)
+        is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         tolerance = 0.0 if isinstance(target, int) else TOLERANCE
         return (
-            known
+            is_number
             and abs(answer) < 1e308
             and math.isclose(answer, target, rel_tol=tolerance)
         )
@@ -141,14 +141,14 @@ class FunctionScorer(Scorer):
         if trajectory.value is None:
             reasons = {"answer": "no answer could be read from the reply"}
             return Score("no_answer", {"score": 0.0}, {"answer": False}, reasons)
-        found = self.function(sample, trajectory.value)
-        if isinstance(found, Score):
-            return found
-        right = found >= 1
+        judged = self.function(sample, trajectory.value)
+        if isinstance(judged, Score):
+            return judged
+        right = judged >= 1
         reasons = (
             {} if right else {"answer": f"the answer is {trajectory.value!r:.200}"}
         )
-        return Score("ok", {"score": float(found)}, {"answer": right}, reasons)
+        return Score("ok", {"score": float(judged)}, {"answer": right}, reasons)
 
 
 def reading_rule(trajectory: Trajectory) -> str:

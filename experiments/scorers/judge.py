@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.answer_formats import Json
 from agents.base import Usage
-from agents.models import Message, ModelError, Place
+from agents.models import Message, ModelError, RecordingKey
 
 if TYPE_CHECKING:  # slow to import
     from agents.models import ModelClient, Reply
@@ -161,9 +161,9 @@ class Judge:
         messages = [Message("system", role), request]
         for attempt in range(2):
             name = f"{sample}:2" if attempt else sample
-            place = Place(*self.about, f"judge {name}", attempt, judged)
+            recording_key = RecordingKey(*self.about, f"judge {name}", attempt, judged)
             reply = await self.client.ask(
-                messages, sample=name, place=place, logprobs=logprobs
+                messages, sample=name, recording_key=recording_key, logprobs=logprobs
             )
             self.usage = self.usage + reply.usage
             if value := read(reply.text):

@@ -9,7 +9,14 @@ import pytest
 from agents import prompts
 from agents.base import Question
 from agents.episode import Context
-from agents.models import ContextError, Message, ModelConfig, Place, Scene, build_model
+from agents.models import (
+    ContextError,
+    Message,
+    ModelConfig,
+    RecordingKey,
+    RecordingScope,
+    build_model,
+)
 from agents.models.recordings import (
     SEGMENTS,
     SHIPPED,
@@ -28,8 +35,8 @@ from tests.agents.scripted import ListRetriever, code_reply
 from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, message, status, tool_calls
 
-SCENE = Scene("tiny", {"level": "scaffold"}, "reflect", "list")
-PLACE = Place("q", 0, "generate", 0, "What is a?")
+SCENE = RecordingScope("tiny", {"level": "scaffold"}, "reflect", "list")
+PLACE = RecordingKey("q", 0, "generate", 0, "What is a?")
 ASKED = [Message("user", "hello. What is a?")]
 QUESTION = Question("q", "- `a`: the answer. Format: `int`.", {"a": "int"})
 
@@ -67,11 +74,11 @@ def played(file, *, strict=False):
 async def test_a_played_reply_is_what_the_endpoint_sent(sent, httpserver, tmp_path):
     endpoint = Endpoint(httpserver).play(sent)
     file = tmp_path / "sub" / "traffic.jsonl"
-    first = await build_model(live(httpserver, file), scene=SCENE).ask(
-        ASKED, sample="0", place=PLACE
+    first = await build_model(live(httpserver, file), scope=SCENE).ask(
+        ASKED, sample="0", recording_key=PLACE
     )
-    again = await build_model(played(file, strict=True), scene=SCENE).ask(
-        ASKED, sample="0", place=PLACE
+    again = await build_model(played(file, strict=True), scope=SCENE).ask(
+        ASKED, sample="0", recording_key=PLACE
     )
     assert again.changed == ()
     kept = ("text", "usage", "fault", "reasoning", "tool_calls", "raw")
@@ -89,15 +96,15 @@ async def test_cached_replies_are_recorded_and_requests_without_a_place_are_not(
 ):
     Endpoint(httpserver).play("one")
     file = tmp_path / "t.jsonl"
-    model = build_model(live(httpserver, file), scene=SCENE, cache=tmp_path)
+    model = build_model(live(httpserver, file), scope=SCENE, cache=tmp_path)
     await model.ask(ASKED, sample="0")
-    await model.ask(ASKED, sample="0", place=PLACE)
+    await model.ask(ASKED, sample="0", recording_key=PLACE)
     (line,) = read_exchanges(file)
     assert line.reply["text"] == "one"
     with pytest.raises(
         RecordingError, match=r"this request: no reply was recorded.*OPENAI_API"
     ):
-        await build_model(played(file), scene=SCENE).ask(ASKED, sample="0")
+        await build_model(played(file), scope=SCENE).ask(ASKED, sample="0")
 
 
 async def test_a_prompt_that_was_too_long_is_too_long_again(httpserver, tmp_path):
@@ -106,11 +113,13 @@ async def test_a_prompt_that_was_too_long_is_too_long_again(httpserver, tmp_path
     file = tmp_path / "t.jsonl"
     for config in (live(httpserver, file), played(file)):
         with pytest.raises(ContextError, match="maximum context"):
-            await build_model(config, scene=SCENE).ask(ASKED, sample="0", place=PLACE)
+            await build_model(config, scope=SCENE).ask(
+                ASKED, sample="0", recording_key=PLACE
+            )
 
 
 async def _solve(config, sandbox, question=QUESTION, *names):
-    model = build_model(config, scene=SCENE)
+    model = build_model(config, scope=SCENE)
     parts = Context(model, ListRetriever(*(names or ("x", "y"))), sandbox)
     return await Reflect(parts, economical=False).solve(question)
 
@@ -193,25 +202,25 @@ async def test_no_exact_replay_stays_green_when_every_prompt_is_altered(
         json.dumps({"code": "def f():\n    return {'a': 1}", "entry": "f"}),
     )
     Endpoint(httpserver).play(tool_calls(run), tool_calls(answer), "x")
-    scene = Scene("tiny", {}, "tools", "none")
+    scope = RecordingScope("tiny", {}, "tools", "none")
     config = live(httpserver, file)
-    parts = Context(build_model(config, scene=scene), None, live_sandbox)
+    parts = Context(build_model(config, scope=scope), None, live_sandbox)
     assert (await Tools(parts).solve(QUESTION)).stop_reason == "answered"
-    exact = build_model(played(file, strict=True), scene=scene)
+    exact = build_model(played(file, strict=True), scope=scope)
     again = await Tools(Context(exact, None, live_sandbox)).solve(QUESTION)
     assert again.stop_reason == "answered"
 
     original = Recordings.play
     for position in (0, -1):
 
-        def altered(self, place, messages, tools, position=position):
+        def altered(self, recording_key, messages, tools, position=position):
             sent = list(messages)
             content = f"{sent[position].content} indeed"
             sent[position] = replace(sent[position], content=content)
-            return original(self, place, sent, tools)
+            return original(self, recording_key, sent, tools)
 
         monkeypatch.setattr(Recordings, "play", altered)
-        model = build_model(played(file, strict=True), scene=scene)
+        model = build_model(played(file, strict=True), scope=scope)
         made = await Tools(Context(model, None, live_sandbox)).solve(QUESTION)
         assert made.stop_reason == "model_error", position
         assert "has changed since it was recorded" in str(made.error)
@@ -221,10 +230,10 @@ async def test_no_exact_replay_stays_green_when_every_prompt_is_altered(
 def test_every_character_of_a_prompt_belongs_to_a_segment(text, segment):
     def of(word):
         said = text.replace("one", word)
-        place = Place(
+        recording_key = RecordingKey(
             "q", 0, "x", 0, "What is {}?".format(word if segment == "question" else "?")
         )
-        return digests(place, [Message("user", f"Solve.\n\n{said}\n\nEnd.")])
+        return digests(recording_key, [Message("user", f"Solve.\n\n{said}\n\nEnd.")])
 
     one, two = of("one"), of("two")
     assert [name for name in SEGMENTS if one.get(name) != two.get(name)] == [segment]
@@ -278,27 +287,32 @@ def test_a_file_that_is_wrong_or_was_edited_is_refused(changes, said, tmp_path):
     file = tmp_path / "t.jsonl"
     write(file, **changes)
     with pytest.raises(RecordingError, match=said):
-        build_model(played(file), scene=SCENE)
+        build_model(played(file), scope=SCENE)
     (tmp_path / "x.jsonl.gz").write_bytes(b"no gzip")
     for none in (tmp_path / "none.jsonl", tmp_path / "x.jsonl.gz"):
         with pytest.raises(RecordingError, match="cannot read"):
-            build_model(played(none), scene=SCENE)
+            build_model(played(none), scope=SCENE)
 
 
 @pytest.mark.parametrize(
-    ("scene", "known"),
+    ("scope", "known"),
     [
         (SCENE, 1),
-        (Scene("tiny", {"level": "scaffold", "later": 3}, "reflect", "list"), 1),
-        (Scene("tiny", {}, "reflect", "list"), 1),
-        (Scene("tiny", {"level": "goal"}, "reflect", "list"), 0),
-        (Scene("tiny", {"level": "scaffold"}, "rag", "list"), 0),
+        (
+            RecordingScope(
+                "tiny", {"level": "scaffold", "later": 3}, "reflect", "list"
+            ),
+            1,
+        ),
+        (RecordingScope("tiny", {}, "reflect", "list"), 1),
+        (RecordingScope("tiny", {"level": "goal"}, "reflect", "list"), 0),
+        (RecordingScope("tiny", {"level": "scaffold"}, "rag", "list"), 0),
     ],
 )
-def test_recordings_of_one_scene_are_not_played_in_another(scene, known, tmp_path):
+def test_recordings_of_one_scene_are_not_played_in_another(scope, known, tmp_path):
     file = tmp_path / "t.jsonl"
     write(file)
-    recordings = Recordings(played(file), scene)
+    recordings = Recordings(played(file), scope)
     recordings.check([("q", 0)] * known)
     said = rf"{known} of 2 questions are recorded; .* not: {'p' if known else 'q'}, seed 0.*set"
     with pytest.raises(RecordingError, match=said):
