@@ -43,6 +43,7 @@ from agents.models.reply import (
     sent_of,
     tokens_of,
 )
+from agents.models.serving import window_of
 from agents.models.windows import Excess, excess_of
 from agents.models.written import ToolSchemas
 from docgen.writing import WriterReply
@@ -146,6 +147,7 @@ class ModelClient:
         self.adjustments: list[str] = []
         self._slots = asyncio.Semaphore(self.concurrency)
         self._slow = False  # whether a reply took longer than it may
+        self._window: tuple[int | None] | None = None  # once it was asked for
         self._cuts = False  # whether a prompt was cut without a word
 
     async def ask(
@@ -216,6 +218,16 @@ class ModelClient:
                 adjusted=tuple(self.adjustments),
             )
         )
+
+    async def window(self) -> int | None:
+        """Tokens that the model reads at most: as configured, else as its server says.
+
+        The server is asked once; ``None`` where neither says anything.
+        """
+        if self._window is None:
+            configured = self.config.context_tokens
+            self._window = (configured or await window_of(self.config),)
+        return self._window[0]
 
     async def close(self) -> None:
         """Close the connections, in the event loop that opened them."""
