@@ -26,6 +26,7 @@ from sandbox.server.kernel import (
     others,
     prctl,
 )
+from sandbox.server.seccomp import seccomp_program
 
 RUN_FOLDER = "/tmp/run"  # noqa: S108 - a private tmpfs, or a folder of this run's user id
 INPUTS = "/inputs"
@@ -172,7 +173,7 @@ class NamespaceJail(Jail):
         super().__init__(config)
         if config.get("cgroup"):
             self.cgroup = Cgroup(config["cgroup"])
-        self.filter = kernel.seccomp_program(
+        self.filter = seccomp_program(
             platform.machine(), config["calls"], counted=self.cgroup is not None
         )
         self.own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -239,7 +240,7 @@ class UserJail(Jail):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)
-        self.filter = kernel.seccomp_program(platform.machine(), config["calls"])
+        self.filter = seccomp_program(platform.machine(), config["calls"])
         self.cgroup = Cgroup.here()
         # Containers share the kernel's count of processes per id: start somewhere else each time.
         self.user = self.FIRST + int.from_bytes(os.urandom(4), "big") % self.COUNT

@@ -1,4 +1,4 @@
-"""The kernel: the filter of refused system calls, mounts, capabilities, what a run uses."""
+"""The kernel: mounts, capabilities, descriptors, and what a run uses of it."""
 
 from __future__ import annotations
 
@@ -10,75 +10,13 @@ import re
 import resource
 import shutil
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-Calls = Mapping[
-    str, Mapping[str, Sequence[Any]]
-]  # table -> name -> number by machine, or None
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWUTS, NEWIPC, NEWPID = 0x20000, 0x4000000, 0x8000000, 0x20000000
-ANY_NAMESPACE = 0x7E020000
 RDONLY, REMOUNT, BIND, MOVE, DETACH = 1, 32, 4096, 8192, 2
 SAFE = 2 | 4  # no set-id programs, no devices
 PRIVATE_TREE = 16384 | 1 << 18  # nothing of it is seen elsewhere
 PRIVATE = SAFE | 8  # nothing to execute either
-
-#: Machine -> (audit number, column of ``calls.yaml``, first number after those of its own).
-MACHINES = {"x86_64": (0xC000003E, 0, 335), "aarch64": (0xC00000B7, 1, 295)}
-#: From there to those that both have (`SHARED`), and from `UNKNOWN` on, there is nothing that
-#: ``calls.yaml`` knows: absent too, as are the x32 calls of x86_64.
-SHARED = 424
-UNKNOWN = 457
-EPERM, ENOMEM, EACCES, ENOSYS = 1, 12, 13, 38
-
-
-def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> bytes:
-    """BPF instructions of the filter: AF_UNIX sockets only, no namespaces, no kernel doors.
-
-    ``calls`` is the content of ``calls.yaml``, which the host sends. Where the kernel does not
-    count the memory of the run, shared anonymous memory is refused: it can be held without standing
-    in the account of any process.
-    """
-    if machine not in MACHINES:
-        raise RuntimeError(
-            f"no seccomp filter for {machine}; known: {', '.join(MACHINES)}"
-        )
-    audit, column, gap = MACHINES[machine]
-    looked_at = {name: numbers[column] for name, numbers in calls["looked_at"].items()}
-    load, equal, at_least, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
-    errno, allow, kill = 0x50000, 0x7FFF0000, 0x80000000
-    program: list[tuple[int, int, int, int]] = [
-        (load, 0, 0, 4),
-        (equal, 1, 0, audit),
-        (ret, 0, 0, kill),
-        (load, 0, 0, 0),
-    ]
-    program += [(at_least, 0, 1, UNKNOWN), (ret, 0, 0, errno | ENOSYS)]
-    program += [(at_least, 0, 2, gap), (at_least, 1, 0, SHARED)]
-    program += [(ret, 0, 0, errno | ENOSYS)]
-    for table, code in (("refused", EPERM), ("absent", ENOSYS)):
-        for numbers in calls[table].values():
-            number = numbers[column]
-            if number is not None:
-                program += [(equal, 0, 1, number), (ret, 0, 0, errno | code)]
-    for name in ("socket", "socketpair"):
-        program += [(equal, 0, 4, looked_at[name]), (load, 0, 0, 16), (equal, 1, 0, 1)]
-        program += [(ret, 0, 0, errno | EACCES), (load, 0, 0, 0)]
-    if not counted:
-        program += [
-            (equal, 0, 5, looked_at["mmap"]),
-            (load, 0, 0, 40),
-            (any_bit, 0, 2, 0x20),
-        ]
-        program += [(any_bit, 0, 1, 1), (ret, 0, 0, errno | ENOMEM), (load, 0, 0, 0)]
-    program += [
-        (equal, 0, 4, looked_at["clone"]),
-        (load, 0, 0, 16),
-        (any_bit, 0, 1, ANY_NAMESPACE),
-    ]
-    program += [(ret, 0, 0, errno | EPERM), (load, 0, 0, 0), (ret, 0, 0, allow)]
-    return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
 
 def check(result: int, what: str) -> None:

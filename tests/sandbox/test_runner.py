@@ -15,7 +15,7 @@ import pytest
 from sandbox import launcher, shipping, worker
 from sandbox.base import Outcome, RunRequest, SandboxConfig
 from sandbox.inside.tagged import MAX_NODES, frame
-from sandbox.server import kernel
+from sandbox.server import seccomp
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x50000
 READ, OPENAT, EXIT = {0: (0, 63), 1: (257, 56), 2: (231, 94)}.values()
@@ -23,9 +23,9 @@ READ, OPENAT, EXIT = {0: (0, 63), 1: (257, 56), 2: (231, 94)}.values()
 
 def decide(machine, number, argument=0, audit=None, *, flags=0, counted=True):
     """What the kernel would answer: a classic BPF interpreter for the five operations used."""
-    program = kernel.seccomp_program(machine, shipping.CALLS, counted=counted)
+    program = seccomp.seccomp_program(machine, shipping.CALLS, counted=counted)
     instructions = list(struct.iter_unpack("HBBI", program))
-    audit = kernel.MACHINES[machine][0] if audit is None else audit
+    audit = seccomp.MACHINES[machine][0] if audit is None else audit
     data = struct.pack("<IIQ6Q", number, audit, 0, argument, 0, 0, flags, 0, 0)
     accumulator = position = 0
     while True:
@@ -46,7 +46,7 @@ def decide(machine, number, argument=0, audit=None, *, flags=0, counted=True):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter(machine):
-    column = kernel.MACHINES[machine][1]
+    column = seccomp.MACHINES[machine][1]
     for name, numbers in shipping.CALLS["refused"].items():
         if numbers[column] is not None:
             assert decide(machine, numbers[column]) == ERRNO | 1, name
@@ -85,19 +85,19 @@ def test_calls_newer_than_the_filter_do_not_exist(machine):
         assert (
             decide(machine, number) == ERRNO | 38
         )  # statmount, listmount, open_tree_attr, ...
-    for number in (kernel.MACHINES[machine][2], 400, kernel.SHARED - 1):
+    for number in (seccomp.MACHINES[machine][2], 400, seccomp.SHARED - 1):
         assert decide(machine, number) == ERRNO | 38  # of neither machine
-    assert decide(machine, kernel.SHARED) == ALLOW
+    assert decide(machine, seccomp.SHARED) == ALLOW
     known = [*shipping.CALLS["refused"].values(), *shipping.CALLS["absent"].values()]
     assert (
         max(number for numbers in known for number in numbers if number)
-        < kernel.UNKNOWN
+        < seccomp.UNKNOWN
     )
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_shared_anonymous_memory_needs_someone_who_counts(machine):
-    mmap = shipping.CALLS["looked_at"]["mmap"][kernel.MACHINES[machine][1]]
+    mmap = shipping.CALLS["looked_at"]["mmap"][seccomp.MACHINES[machine][1]]
     private, shared, validated, anonymous = 2, 1, 3, 0x20
     for kind in (shared, validated):
         assert (
@@ -115,7 +115,7 @@ def test_other_machines_are_killed_or_refused():
     assert decide("x86_64", 0, audit=0x40000003) == KILL  # 32-bit calls
     assert decide("x86_64", 0x40000000 + 41, 2) == ERRNO | 38  # x32 calls
     with pytest.raises(RuntimeError, match="riscv64"):
-        kernel.seccomp_program("riscv64", shipping.CALLS)
+        seccomp.seccomp_program("riscv64", shipping.CALLS)
 
 
 @pytest.mark.parametrize("name", ["launcher", *shipping.WITHIN])
