@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.base import Execution, Outcome
-from sandbox.inside.compare import Format, kind_of, misfit, read_format
+from sandbox.inside.formats import Format, kind_of, misfit, read_format
 from sandbox.inside.values import represent, type_name
 
 SHOWN_CHARACTERS = 4000  # of stdout, of a traceback, of the returned values in a record

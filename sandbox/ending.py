@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from sandbox.base import Execution, Outcome
 from sandbox.exchange import read_report
-from sandbox.inside.tagged import KEEP, WireError, decode
+from sandbox.inside.decoding import WireError, decode
+from sandbox.inside.tagged import KEEP
 
 KILLED_BY = "the code was killed by signal"
 SIGKILLED = f"{KILLED_BY} SIGKILL"

@@ -15,8 +15,9 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from sandbox.inside.decoding import restore
 from sandbox.inside.shipped import Shipped
-from sandbox.inside.tagged import KEEP, OUT, UnencodableError, dumps, restore
+from sandbox.inside.tagged import KEEP, OUT, UnencodableError, dumps
 from sandbox.server.catches import CaughtExceptions
 from sandbox.server.jails import Jail
 from sandbox.server.kernel import renumber

@@ -48,7 +48,8 @@ from sandbox.base import (
     SandboxConfig,
     Verifier,
 )
-from sandbox.inside.tagged import decode, dumps, encode, frame, restore
+from sandbox.inside.decoding import decode, restore
+from sandbox.inside.tagged import dumps, encode, frame
 from sandbox.worker import Worker
 from tests.agents.scripted import ScriptedModel, code_reply
 

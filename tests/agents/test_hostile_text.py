@@ -17,7 +17,7 @@ from docgen.reading import fences, last_tagged, spoken
 from docgen.replies import check_reply, clean_reply, section_of, split_reply
 from indexes.table import SymbolTable
 from retrieval.prompting import read_order
-from sandbox.inside.compare import read_format
+from sandbox.inside.formats import read_format
 
 SIZE = 300_000
 FORMS = (

@@ -13,7 +13,8 @@ from experiments.benchmarks.mattools.published import (
 from experiments.benchmarks.mattools.stdout_rules import read_literal
 from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
 from matsmith.core.configuration import data_of
-from sandbox.inside.tagged import decode, dumps
+from sandbox.inside.decoding import decode
+from sandbox.inside.tagged import dumps
 
 TABLES = data_of(__file__, "published")
 

@@ -17,7 +17,7 @@ from experiments.samples import Property
 from experiments.scorers.properties import verify_here
 from sandbox.base import Caught, Execution, Outcome
 from sandbox.inside import compare
-from sandbox.inside.compare import misfit, read_format
+from sandbox.inside.formats import misfit, read_format
 from sandbox.inside.formulas import equal
 from sandbox.inside.tagged import dumps
 from tests.sandbox.test_tagged import json_values, numpy_scalars, scalars

@@ -14,7 +14,8 @@ import pytest
 
 from sandbox import launcher, shipping, worker
 from sandbox.base import Outcome, RunRequest, SandboxConfig
-from sandbox.inside.tagged import MAX_NODES, frame
+from sandbox.inside.decoding import MAX_NODES
+from sandbox.inside.tagged import frame
 from sandbox.server import seccomp
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x50000

@@ -19,8 +19,9 @@ from pymatgen.core import Composition, Element, Lattice, Species, Structure
 from pymatgen.electronic_structure.core import Spin
 
 from agents.checks import show
-from sandbox.inside import tagged
-from sandbox.inside.tagged import WireError, decode, dumps
+from sandbox.inside import decoding, tagged
+from sandbox.inside.decoding import WireError, decode
+from sandbox.inside.tagged import dumps
 from sandbox.inside.values import Element as Symbol
 from sandbox.inside.values import (
     EnumMember,
@@ -146,7 +147,7 @@ TAGS = [
     "dict",
     "scalar",
     "array",
-    *tagged._BY_TAG,
+    *tagged.BY_TAG,
     "zzz",
 ]
 DTYPES = [
@@ -364,7 +365,7 @@ def test_equal_hashes_cost_nothing(item):
 
 
 def test_decoding_has_a_limit_of_time(monkeypatch):
-    monkeypatch.setattr(tagged, "MAX_SECONDS", -1.0)
+    monkeypatch.setattr(decoding, "MAX_SECONDS", -1.0)
     with pytest.raises(WireError, match="longer"):
         decode("[1]")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sandbox.inside import values
-from sandbox.inside.tagged import decode
+from sandbox.inside.decoding import decode
 
 Test = Callable[[dict[Any, Any]], Any]
 #: Messages of a unit test that are reported, and characters of each.
