@@ -194,7 +194,8 @@ def _items(inputs: Mapping[str, Input]) -> Iterator[SectionItem]:
         kind = f" ({given.type})" if given.type else ""
         line = f"{name}{kind}: {given.text}".replace("\n", "\n    ")
         end = "\n\n" if number == len(inputs) else "\n"
-        yield SectionItem(name.strip(), f"{line}{end}", unit_of(line))
+        unit = unit_of(line)
+        yield SectionItem(name.strip(), f"{line}{end}", unit, given.type)
 
 
 def _assignment(symbol: Symbol) -> str:

@@ -17,7 +17,8 @@ _NEXT_ITEM = re.compile(r"\n(?=\S)")
 _BEGUN = re.compile(r"(?<=[^.][^.][.!?])\s+")
 _CLAUSE = re.compile(r"(?<=[.;])\s+")
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
-_MARK = re.compile(r"`{1,2}([A-Za-z_][\w.]*)(?:\(\))?`{1,2}")
+#: ``name``, `name()`, :class:`~package.Name` and the like.
+_MARK = re.compile(r"`{1,2}[~!]?([A-Za-z_][\w.]*)(?:\(\))?`{1,2}")
 _ITEM = re.compile(r"(\w+)(?: \([^)]*\))?: ")
 _RESULT = re.compile(r"\bresults?\b|\breturn")  # of sentences about the form of a value
 _OF = re.compile(r"`(\w+)` of `([\w.]+)`")

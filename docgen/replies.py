@@ -25,6 +25,10 @@ _FIRST = f"## {FIRST}"
 _HEADING = re.compile(r"^## (\S.*)$", re.MULTILINE)
 #: A parameter at the beginning of a line: ``name (type): ...`` or ``- `name`: ...``.
 _ITEM = re.compile(r"^(?:[-*] {1,3})?\*{0,2}`{0,2}([A-Za-z_]\w*)\b", re.MULTILINE)
+#: The head of an item with a type; units and shapes in brackets are none.
+_TYPED = re.compile(
+    r"(?:[-*] {1,3})?[*`]{0,4}[A-Za-z_]\w*[*`]{0,4} \(([^()\n]{1,80})\)"
+)
 #: The name of a symbol, right above its first heading: a comment in an example is none.
 _NAME = re.compile(rf"^# `?([\w.]+)`?[ \t]*+\n\s*+(?={_FIRST})", re.MULTILINE)
 
@@ -98,8 +102,17 @@ def section(title: str, text: str) -> Section:
     if title not in {"Parameters", "Attributes"}:
         return Section(title, text)
     marks = list(_ITEM.finditer(text))
-    items = [SectionItem(n, t, unit_of(t)) for n, t in behind(marks, text, whole=True)]
+    items = [
+        SectionItem(name, lines, unit_of(lines), _type_of(lines))
+        for name, lines in behind(marks, text, whole=True)
+    ]
     return Section(title, text[: marks[0].start()] if marks else text, tuple(items))
+
+
+def _type_of(lines: str) -> str:
+    """The type in the head of an item, ``name (type): ...``; empty where there is none."""
+    match = _TYPED.match(lines)
+    return match[1] if match else ""
 
 
 def first_paragraph(body: str) -> str:

@@ -114,13 +114,14 @@ class SectionItem:
 
     Attributes
     ----------
-    unit
-        The unit that the lines name, else empty.
+    unit, type
+        As the lines name them, else empty.
     """
 
     name: str
     text: str
     unit: str = ""
+    type: str = ""
 
 
 @dataclass(frozen=True)

@@ -371,8 +371,11 @@ class Documentation:
         """Inputs of a symbol that lead nowhere and whose value could come from anywhere."""
         linked = self._needs[name].linked
         for parameter, kind in required(self._by_name[name]).items():
-            plain = kind.partition("[")[0] in _PLAIN
-            if not plain or parameter in linked or chosen.get((name, parameter)):
+            if (
+                not _is_plain(kind)
+                or parameter in linked
+                or chosen.get((name, parameter))
+            ):
                 continue
             texts = [
                 sentence.text
@@ -395,15 +398,28 @@ class Documentation:
 
 
 def required(symbol: Symbol) -> dict[str, str]:
-    """Parameters without a default, with their types."""
+    """Parameters without a default, with their types: annotated, described, or empty."""
     given = symbol.signature
     parameters = given.parameters if given is not None else None
-    return {p.name: p.type for p in parameters or () if p.required and p.type}
+    described = {item.name: item.type for item in symbol.inputs}
+    return {
+        parameter.name: parameter.type or described.get(parameter.name, "")
+        for parameter in parameters or ()
+        if parameter.required
+    }
+
+
+def _is_plain(kind: str) -> bool:
+    """Whether a type is a number, text or collection of them, or not known."""
+    words_of_type = kind.replace("[", " ").replace(",", " ").split()
+    return not words_of_type or words_of_type[0] in _PLAIN
 
 
 def _fits(kind: str, signature: Signature | None) -> bool:
     """Whether what a symbol gives can be an input: an entry of a collection can, too."""
     given = signature.returns if signature is not None else ""
+    if not kind:
+        return True  # unknown
     collection = kind == "float" and given.partition("[")[0] in {"list", "dict"}
     return given == kind or collection
 

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from agents.toolbox.box import Run, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, page_of
+from docgen.facts import FactsWriter
+from docgen.library import read_library
 from docgen.symbols import Parameter, Signature, Symbol
 from indexes.corpus import entry_page
 from indexes.pages import Documents
@@ -24,6 +26,7 @@ from indexes.pages.names import NameIndex
 from indexes.references import SOURCES, Documentation, Source
 from retrieval.base import Retriever
 from sandbox.base import Execution, Mount, Sandbox
+from tests.docgen.conftest import write_package
 from tests.support.symbols import signature, symbol
 
 SHORT = PAGE + 100  # a page with its note
@@ -289,6 +292,59 @@ def test_a_method_leads_to_its_class_unless_that_is_switched_off():
     assert links_of(symbols).closure(["lab.A.f"], {}).names == ("lab.A.f", "lab.A")
     without = links_of(symbols, SOURCES - {"owner"})
     assert without.closure(["lab.A.f"], {}).names == ("lab.A.f",)
+
+
+STYLES = {
+    "numpy": """The slip barrier.
+
+    Parameters
+    ----------
+    skind : float
+        The zeifliltar length of the composition.
+    """,
+    "google": """The slip barrier.
+
+    Args:
+        skind (float): The zeifliltar length of the composition.
+    """,
+    "sphinx": """The slip barrier.
+
+    :param skind: The zeifliltar length of the composition.
+    :type skind: float
+    """,
+    "a role": """The slip barrier.
+
+    :param skind: What :func:`~lab.other.zeif` returns.
+    :type skind: float
+    """,
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_inputs_without_annotations_are_followed_in_every_style(
+    style: str, tmp_path: Path
+):
+    files = {
+        "lab/__init__.py": "",
+        "lab/core.py": f'def barrier(skind, load=1.0):\n    """{STYLES[style]}"""\n',
+        "lab/other.py": 'def zeif(cell):\n    """The zeifliltar length of a cell in nm."""\n',
+    }
+    library = read_library(["lab"], write_package(tmp_path, files)).public()
+    symbols = FactsWriter(library, {}).all()
+    closure = links_of(symbols).closure(["lab.core.barrier"], {})
+    assert closure.names == ("lab.core.barrier", "lab.other.zeif")
+    assert "The zeifliltar length of a cell in nm." in closure.text
+    types = {item.name: item.type for s in symbols for item in s.inputs}
+    assert types["skind"] == "float"
+
+
+def test_an_input_of_which_nobody_says_what_it_is_stays_open(tmp_path: Path):
+    text = "## What it does\nThe jade hand. `force`: how loudly a bell is heard in fog."
+    hand = symbol("lab.core.hand", text=text, signature=signature("(force)"))
+    tone = symbol("lab.tone", text="## What it does\nUsed to hear ships in fog.")
+    (one,) = links_of([hand, tone]).closure(["lab.core.hand"], {}).open
+    assert (one.name, one.type) == ("force", "")
+    assert [name for name, _ in links_of([hand, tone]).candidates(one)] == ["lab.tone"]
 
 
 def test_what_a_deprecated_page_says_of_another_symbol_counts():
