@@ -32,7 +32,7 @@ from matsmith.core.terminal import printable
 Key = tuple[str, int, str]
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class AgreementOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith agreement``."""
 
     judges: Annotated[tuple[Path, ...], Word()] = Field(
@@ -177,7 +177,7 @@ def _kappa(marks: Sequence[tuple[float, float]]) -> float | None:
     return None if chance == 1 else (seen - chance) / (1 - chance)
 
 
-def _action(options: Options) -> int:
+def _action(options: AgreementOptions) -> int:
     if len(options.judges) < 2:
         raise UsageError("name two or more run folders or CSV files")
     files = [path for path in options.judges if path.is_file()]
@@ -216,4 +216,4 @@ def _decimals(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-main = Command("matsmith agreement", str(__doc__), Options, _action)
+main = Command("matsmith agreement", str(__doc__), AgreementOptions, _action)

@@ -67,7 +67,7 @@ class RunKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Generation:
     """One generation."""
 
     run: str  # which it belongs to
@@ -81,13 +81,13 @@ class Recorded:
 
 
 #: By run: each generation, and what became of it (``None`` when its input files are missing).
-_Runs = Mapping[str, Sequence[tuple[Recorded, Row | None]]]
+_Runs = Mapping[str, Sequence[tuple[Generation, Row | None]]]
 
 
 # --- what is recorded ----------------------------------------------------------------------------
 
 
-def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
+def read_recorded(path: Path, known: Iterable[str]) -> list[Generation]:
     """Read a file, or every published file below a folder; ``known`` are ids of questions.
 
     Two kinds of JSONL are read: the published one (``function``, ``function_name``,
@@ -127,7 +127,7 @@ def read_recorded(path: Path, known: Iterable[str]) -> list[Recorded]:
 
 def _row(
     plain: Mapping[str, Any], run: str, run_key: RunKey | None, ids: frozenset[str]
-) -> Recorded:
+) -> Generation:
     question, code = plain.get("question_file_path"), plain.get("function")
     if question is None:
         question, code = plain["task"], plain.get("code")
@@ -147,7 +147,9 @@ def _row(
         outcome = str(found["outcome"])
         if outcome != "not_runnable" and found.get("wrong") is not None:
             outcome += f" {int(found['wrong'])}"
-    return Recorded(run, run_key, question_of(str(question), ids), code, entry, outcome)
+    return Generation(
+        run, run_key, question_of(str(question), ids), code, entry, outcome
+    )
 
 
 def question_of(path: str, known: Collection[str]) -> str:
@@ -233,7 +235,7 @@ def _replay(given: Sequence[str]) -> int:
     known = {one.question.id for one in load_samples(build_benchmark(config), config)}
     generations = read_recorded(recorded, known)
     strangers = ", ".join(sorted({row.question_id for row in generations} - known))
-    runs: dict[str, dict[str, Recorded]] = defaultdict(dict)
+    runs: dict[str, dict[str, Generation]] = defaultdict(dict)
     for row in generations:
         if row.question_id in known:
             runs[row.run][row.question_id] = row  # the last answer of a run counts
@@ -266,7 +268,7 @@ def _file_name(run: str) -> str:
 
 
 def _config(
-    folder: Path, rows: Mapping[str, Recorded], ours: Sequence[str]
+    folder: Path, rows: Mapping[str, Generation], ours: Sequence[str]
 ) -> RunConfig:
     """A run of one recording; its answers lie beside the folder of the run."""
     answers = folder.with_name(f"{folder.name}.answers.jsonl")

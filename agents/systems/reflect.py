@@ -2,21 +2,18 @@
 
 The generator really sees what happened: traceback, returned values, findings, critique. Each of
 them is a switch, so that an ablation can take it away. What a question about a small package needs
-of its documentation is followed to the end first (:class:`Dossier`).
+of its documentation is followed to the end first (:mod:`agents.systems.dependencies`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from agents import prompts
 from agents.base import StopReason
-from agents.checks import caught_findings
 from agents.drafts import (
-    MAX_QUERY,
     QUERIES,
     UNREADABLE,
     Draft,
@@ -27,21 +24,12 @@ from agents.drafts import (
     critique,
     look_up,
     merge,
-    names_in,
     same_again,
-    used_names,
 )
 from agents.episode import Episode
 from agents.prompts import Attempt
-from agents.systems.agentic import read_lines
-from docgen.symbols import Chunk
-from indexes.references import Documentation, OpenInput
+from agents.systems.dependencies import DependencyContext
 from retrieval.base import Hit
-from retrieval.config import SMALL_PACKAGE
-from retrieval.scorers import properties
-
-ROUNDS = 4  # requests for what descriptions mean, before one draft
-_CHOICE = re.compile(r"(\d{1,3})\s*[:.]\s*(?:(\d{1,3})\b|none\b:?\s*(.*))")
 
 
 @dataclass
@@ -60,7 +48,7 @@ class Reflect(Drafting):
         Documents accumulate: those found after an attempt are appended to it, so that a prompt
         begins with the one before it. Without it the next query replaces them (published).
     economical
-        Spend a critique only where it is needed: the :class:`Dossier` of a small package first,
+        Spend a critique only where it is needed: what it needs of a small package first,
         then findings that say by themselves what to correct, with the documents of the names
         concerned. Where neither brings anything, nor the critic's queries,
         the loop ends: asked again with nothing new, a model sends the same code. A draft that comes
@@ -82,8 +70,8 @@ class Reflect(Drafting):
     async def _steps(self, episode: Episode) -> StopReason:
         unreadable = UNREADABLE if self.economical else 1
         drafts = Drafts(episode, self, distinct=self.economical, unreadable=unreadable)
-        dossier = Dossier(episode, opened=self._frugal)
-        work = _Work(episode, drafts, dossier, await dossier.begin())
+        dependencies = DependencyContext(episode, opened=self._frugal)
+        work = _Work(episode, drafts, dependencies, await dependencies.begin())
         if not work.documents and self.retrieves_first:
             work.documents = await episode.retrieve(
                 episode.question.query, self.documents
@@ -114,7 +102,7 @@ class Reflect(Drafting):
 
     async def _next(self, work: _Work, draft: Draft) -> list[Hit]:
         """What the next draft needs."""
-        if found := await work.dossier.after(draft):
+        if found := await work.dependencies.after(draft):
             return found
         # Findings that say what to correct are enough, unless being told did not help.
         if self._frugal and draft.concrete and not same_again(work.drafts.tried):
@@ -132,10 +120,10 @@ class Reflect(Drafting):
             work.attempts[-1] = replace(work.attempts[-1], critique=feedback)
         if self.retrieve_next == "off":
             return []
-        if found := await work.dossier.about(queries, sought=True):
+        if found := await work.dependencies.about(queries, sought=True):
             return found
         found = await look_up(work.episode, queries, self.documents)
-        return [one for one in found if not work.dossier.tells(one)]
+        return [one for one in found if not work.dependencies.tells(one)]
 
     def _uncriticised(self, work: _Work) -> bool:
         """Whether a critic may still bring a model on that repeats itself."""
@@ -218,7 +206,7 @@ class _Work:
 
     episode: Episode
     drafts: Drafts
-    dossier: Dossier
+    dependencies: DependencyContext
     documents: list[Hit]
     attempts: list[Attempt] = field(default_factory=list)
 
@@ -232,145 +220,3 @@ class _Work:
         last = self.attempts[-1]
         self.attempts[-1] = replace(last, documents=(*last.documents, *new))
         return bool(new)
-
-
-class Dossier:
-    """What a question about a small package needs of its documentation, followed to the end.
-
-    Nobody knows a small package by heart, and its documents name what they need: each property
-    leads to a symbol, each input of that to another. Where a text describes an input without naming
-    it, the model says which of the likeliest definitions is meant; it is asked about nothing else,
-    so such a request is short, and the documentation stands in one prompt instead of many. One that
-    is not ``opened`` finds nothing.
-    """
-
-    def __init__(self, episode: Episode, *, opened: bool) -> None:
-        self._episode = episode
-        self._links = self._read_documents() if opened else None
-        self._roots: dict[str, None] = {}
-        self._chosen: dict[tuple[str, str], str] = {}
-        self._asked: set[tuple[str, str]] = set()
-        self._told: frozenset[str] = frozenset()
-
-    def _read_documents(self) -> Documentation | None:
-        """The documents of the small packages that the question names."""
-        retriever = self._episode.context.retriever
-        if retriever is None or retriever.corpus is None:
-            return None
-        table = retriever.corpus.table
-        packages = table.small(SMALL_PACKAGE, self._episode.question.query)
-        return table.documentation(packages) if packages else None
-
-    async def begin(self) -> list[Hit]:
-        """What the properties that the question lists need; nothing where it lists none."""
-        if self._links is None:
-            return []
-        unnamed = []
-        for number, line in enumerate(properties(self._episode.question.query)):
-            if roots := self._links.mentioned(line):
-                self._roots[roots[0]] = None
-            else:
-                unnamed.append(OpenInput("", f"property {number + 1}", "", line))
-        return await self._read(unnamed)
-
-    async def after(self, draft: Draft) -> list[Hit]:
-        """What is new of the symbols that a draft uses, or says to be missing."""
-        execution = draft.execution
-        said = [
-            *draft.findings,
-            *caught_findings(execution),
-            (execution.error or "")[-1000:],
-        ]
-        lines = [
-            line
-            for line in draft.answer.code.splitlines()
-            if "#" in line or '"' in line
-        ]
-        return await self.about([*used_names(draft.answer.code), *said, *lines])
-
-    async def about(self, texts: Sequence[str], *, sought: bool = False) -> list[Hit]:
-        """What is new of the symbols that texts name or describe.
-
-        With ``sought`` the model is asked which definition a text means that leads to no symbol.
-        """
-        if self._links is None:
-            return []
-        unnamed: list[OpenInput] = []
-        for text in texts:
-            named = [
-                found.qualname
-                for name in names_in(text)
-                if (found := self._links.find(name))
-            ]
-            meant = named + self._links.mentioned(text[:MAX_QUERY])
-            self._roots.update(dict.fromkeys(meant))
-            if sought and not meant:
-                unnamed.append(
-                    OpenInput("", f"sought {len(self._asked) + len(unnamed)}", "", text)
-                )
-        return await self._read(unnamed)
-
-    def tells(self, document: Hit) -> bool:
-        """Whether it has said what a document says."""
-        return document.entry.qualname in self._told
-
-    async def _read(self, unnamed: Sequence[OpenInput]) -> list[Hit]:
-        assert self._links is not None
-        again: list[tuple[OpenInput, str]] = []
-        for left in reversed(range(ROUNDS + 1)):
-            closure = self._links.closure(self._roots, self._chosen, self._told)
-            fresh = [
-                one for one in (*unnamed, *closure.open) if one.key not in self._asked
-            ]
-            wanted = [*again, *((one, "") for one in fresh)]
-            if not wanted or not left:
-                break
-            again = await self._choose(wanted)
-        names = [name for name in closure.names if name not in self._told]
-        self._told |= set(names)
-        if not names:
-            return []
-        symbol = self._links.find(names[0])
-        assert symbol is not None
-        package = names[0].partition(".")[0]
-        chunk = Chunk(
-            id=f"dossier:{len(self._told)}",
-            qualname=package,
-            text=closure.text,
-            path=package,
-            package=symbol.package,
-            version=symbol.version,
-        )
-        hits, query = [{"name": name} for name in names], " ".join(self._roots)
-        self._episode.record("retrieve", retriever="dossier", query=query, hits=hits)
-        return [Hit(chunk)]
-
-    async def _choose(
-        self, wanted: Sequence[tuple[OpenInput, str]]
-    ) -> list[tuple[OpenInput, str]]:
-        """Ask what descriptions mean; those that none fits, once more with other words."""
-        assert self._links is not None
-        self._asked |= {one.key for one, _ in wanted}
-        offered = [
-            (one, words, self._links.candidates(one, words)) for one, words in wanted
-        ]
-        offered = [item for item in offered if item[2]]
-        if not offered:
-            return []
-        shown = [
-            (one.what, one.text, [text for _, text in near]) for one, _, near in offered
-        ]
-        again = []
-        reply = await self._episode.ask("link", prompts.link(shown))
-        for match in filter(None, map(_CHOICE.match, read_lines(reply, "links"))):
-            number, choice = int(match[1]), int(match[2] or 0)
-            if not 0 < number <= len(offered):
-                continue
-            one, words, near = offered[number - 1]
-            if match[3] and not words:
-                again.append((one, match[3][:MAX_QUERY]))
-            elif 0 < choice <= len(near) and one.symbol:
-                self._chosen[one.key] = near[choice - 1][0]
-            elif 0 < choice <= len(near):
-                self._roots[near[choice - 1][0]] = None
-        return again

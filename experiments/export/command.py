@@ -1,8 +1,7 @@
 """Write a run in the format of another tool.
 
-inspect          a log that `inspect view` and read_eval_log of inspect_ai open
-atif             a trajectory of the Agent Trajectory Interchange Format (Harbor) for each answer
-every-eval-ever  records of Every Eval Ever: one of the run, a line for each answer and metric
+inspect  a log that `inspect view` and read_eval_log of inspect_ai open
+atif     a trajectory of the Agent Trajectory Interchange Format (Harbor) for each answer
 
 They hold prompts, replies, tool calls, verdicts and what was spent; no expected values, and nothing
 of private questions.
@@ -10,27 +9,21 @@ of private questions.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from experiments.export.turns import Exported, Turn, made, tokens
-from experiments.files import make_folder, write_json, write_text
+from experiments.files import make_folder, write_json
 from experiments.report.runs import Run, load_runs
 from experiments.run.store import trajectory_path
-from experiments.scorers.base import Metric
 from matsmith.core.command import Command, Word
 
 #: Harbor reads this version and later ones of the same kind.
 ATIF = "ATIF-v1.7"
-#: Of Every Eval Ever.
-SCHEMA = "0.3.0"
 #: Why a reply ended, in the words of inspect_ai.
 _STOPPED = {"answered": "stop", "context": "model_length"}
 
@@ -228,190 +221,21 @@ def _metrics(usage: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     }
 
 
-def every_eval_ever(run: Run, out: Path) -> Sequence[Path]:
-    """Write a record of the run and a line per answer and metric, where the collection wants them.
-
-    Returns where.
-    """
-    summary, when = run.summary, made(run)
-    benchmark, config = summary["benchmark"], summary["config"]
-    developer, name = _safe(config["model"]["provider"]), _safe(run.model)
-    digest = hashlib.sha256(
-        f"{summary['config_hash']}{summary['questions_digest']}".encode()
-    )
-    key = uuid.UUID(bytes=digest.digest()[:16], version=4)
-    folder = Path("data") / _safe(benchmark) / developer / name
-    record, lines = folder / f"{key}.json", folder / f"{key}_samples.jsonl"
-    identity = f"{benchmark}/{developer}/{name}/{when.timestamp():.0f}"
-    about = {
-        "schema_version": SCHEMA,
-        "evaluation_id": identity,
-        "model_id": f"{developer}/{name}",
-        "evaluation_name": benchmark,
-    }
-    rows = [
-        about | record for row in run.scored for record in _records(Exported(run, row))
-    ]
-    text = "".join(f"{json.dumps(row, default=repr)}\n" for row in rows)
-    plain = {
-        "schema_version": SCHEMA,
-        "evaluation_id": identity,
-        "evaluation_timestamp": when.isoformat(),
-        "retrieved_timestamp": f"{when.timestamp():.0f}",
-        "source_metadata": {
-            "source_name": "matsmith",
-            "source_type": "evaluation_run",
-            "source_organization_name": "unknown",
-            "evaluator_relationship": "other",
-        },
-        "eval_library": {
-            "name": "matsmith",
-            "version": summary["config_hash"],
-            "additional_details": {
-                "system": summary["system"],
-                "retrieval": summary["retrieval"],
-                "config": json.dumps(config),
-            },
-        },
-        "model_info": {
-            "name": run.model,
-            "id": f"{developer}/{name}",
-            "developer": developer,
-            "additional_details": {
-                "deployment_type": "unknown",
-                "model_availability": "unknown",
-            },
-        },
-        "evaluation_results": [
-            _result(run, metric, entry["sum"] / entry["total"])
-            for metric, entry in zip(run.metrics, summary["metrics"], strict=True)
-            if entry["total"]
-        ],
-        "detailed_evaluation_results": {
-            "format": "jsonl",
-            "file_path": lines.as_posix(),
-            "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(text.encode()).hexdigest(),
-            "total_rows": len(rows),
-        },
-    }
-    make_folder(out / folder)
-    write_text(out / lines, text)
-    write_json(out / record, plain)
-    return [out / record, out / lines]
-
-
-def _safe(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", text).strip("._") or "none"
-
-
-def _result(run: Run, metric: Metric, score: float) -> dict[str, Any]:
-    low, high = (0.0, 1.0) if metric.unit == "%" else ("-Infinity", "Infinity")
-    if " - " in metric.name:
-        low, high = -1.0, 1.0
-    details: dict[str, Any] = {"score": score}
-    if (interval := run.interval(metric)) is not None:
-        details["uncertainty"] = {
-            "confidence_interval": {
-                "lower": interval.low,
-                "upper": interval.high,
-                "confidence_level": 0.95,
-                "method": "bootstrap over clusters of questions",
-            },
-            "num_samples": len(run.scored),
-        }
-    return {
-        "evaluation_result_id": metric.name,
-        "evaluation_name": run.summary["benchmark"],
-        "source_data": {
-            "dataset_name": run.summary["benchmark"],
-            "source_type": "other",
-        },
-        "metric_config": {
-            "evaluation_description": metric.about,
-            "metric_id": f"matsmith.{metric.name}",
-            "metric_name": metric.title,
-            "lower_is_better": False,
-            "score_type": "continuous",
-            "min_score": low,
-            "max_score": high,
-        },
-        "score_details": details,
-    }
-
-
-def _records(exported: Exported) -> Iterator[dict[str, Any]]:
-    row, turns = exported.row, exported.turns
-    replies = [number for number, turn in enumerate(turns) if turn.role == "assistant"]
-    agentic = len(replies) > 1 or any(turn.calls or turn.seen for turn in turns)
-    messages = [
-        {
-            "turn_idx": number,
-            "role": turn.role,
-            "content": turn.text,
-            "reasoning_trace": turn.reasoning,
-            "tool_calls": [
-                {
-                    "id": call.id,
-                    "name": call.name,
-                    "arguments": {
-                        key: str(value) for key, value in call.arguments.items()
-                    },
-                }
-                for call in turn.calls
-            ]
-            or None,
-        }
-        for number, turn in enumerate(turns)
-    ]
-    for name, score in exported.scores.items():
-        yield {
-            "evaluation_result_id": name,
-            "sample_id": f"{row.question_id}/{row.seed}",
-            "interaction_type": "agentic" if agentic else "single_turn",
-            "input": {"raw": exported.prompt, "reference": []},
-            "output": None if agentic else {"raw": [turns[-1].text]},
-            "messages": messages if agentic else None,
-            "answer_attribution": [
-                {
-                    "turn_idx": replies[-1] if agentic else 0,
-                    "source": f"messages[{replies[-1]}].content"
-                    if agentic
-                    else "output.raw",
-                    "extracted_value": exported.answer,
-                    "extraction_method": "custom",
-                    "is_terminal": True,
-                }
-            ],
-            "evaluation": {
-                "score": score,
-                "is_correct": row.all_correct,
-                "num_turns": len(turns),
-                "tool_calls_count": sum(len(turn.calls) for turn in turns),
-            },
-            "token_usage": exported.tokens or None,
-            "performance": {"latency_ms": 1000 * row.seconds},
-            "error": row.error,
-            "metadata": dict(row.labels),
-        }
-
-
 FORMATS: Mapping[str, Callable[[Run, Path], Sequence[Path]]] = {
     "inspect": inspect_log,
     "atif": trajectories,
-    "every-eval-ever": every_eval_ever,
 }
 
 
-class Options(BaseModel, extra="forbid"):
+class ExportOptions(BaseModel, extra="forbid"):
     """Arguments of ``matsmith export``."""
 
     run: Annotated[Path, Word()] = Field(description="run folder")
-    to: Literal["inspect", "atif", "every-eval-ever"] = Field(description="--to FORMAT")
+    to: Literal["inspect", "atif"] = Field(description="--to FORMAT")
     out: Path | None = Field(None, description="folder to write; none: RUN/export")
 
 
-def _export(options: Options) -> int:
+def _export(options: ExportOptions) -> int:
     (run,) = load_runs([options.run])
     written = FORMATS[options.to](run, options.out or run.folder / "export")
     for path in written[:2]:
@@ -421,4 +245,4 @@ def _export(options: Options) -> int:
     return 0
 
 
-main = Command("matsmith export", str(__doc__), Options, _export)
+main = Command("matsmith export", str(__doc__), ExportOptions, _export)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agents import prompts
 from agents.base import Question
 from experiments.baselines import Baseline
-from experiments.run.answering import Job, Plan, open_answerer, open_models
+from experiments.run.answering import Plan, Trial, open_answerer, open_models
 from experiments.run.config import RunConfig, read_run
 from experiments.run.setup import build_benchmark, load_samples, select
 from experiments.samples import Sample
@@ -40,7 +40,7 @@ async def grade(config: RunConfig, sample: Sample, reply: str) -> dict[str, floa
         agent = Fixed(runtime.agent.context)  # type: ignore[attr-defined]
         agent.text = reply
         runtimes = {sample.environment: replace(runtime, agent=agent)}
-        row = (await replace(answerer, runtimes=runtimes).answer(Job(sample, 0))).row
+        row = (await replace(answerer, runtimes=runtimes).answer(Trial(sample, 0))).row
     if not row.scored:
         raise RuntimeError(row.error or row.outcome)
     measured = {

@@ -14,7 +14,7 @@ from experiments.scorers.base import measure
 
 
 @dataclass
-class Call:
+class ToolUse:
     """A tool call of a model, and what it brought (``None``: it was not made)."""
 
     id: str
@@ -29,7 +29,7 @@ class Turn:
 
     role: Literal["system", "user", "assistant"]
     text: str
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ToolUse] = field(default_factory=list)
     usage: Mapping[str, Any] | None = None
     reasoning: str | None = None
     seen: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ def turns(record: Record) -> list[Turn]:
         if step["kind"] == "model":
             found += (turn for turn in _asked(step) if turn not in found)
             calls = [
-                Call(f"call_{len(found)}_{number}", call["name"], call["arguments"])
+                ToolUse(f"call_{len(found)}_{number}", call["name"], call["arguments"])
                 for number, call in enumerate(step.get("calls", ()))
             ]
             text = str(step.get("reply") or "")

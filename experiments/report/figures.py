@@ -124,7 +124,7 @@ def _draw_shares(axes: Axes, shares: Sequence[tuple[str, Interval]]) -> None:
             color=PALETTE[place % len(PALETTE)],
         )
     axes.set_yticks(range(len(shares)), [printable(name) for name, _ in shares])
-    axes.set_ylim(len(shares) - 0.5, -0.5)
+    axes.set_ylim(max(len(shares), 1) - 0.5, -0.5)
     lowest = min(
         [100 * (share.limits or (0.0,))[0] for _, share in shares], default=0.0
     )

@@ -71,7 +71,7 @@ TEMPLATES.filters |= {
 TEMPLATES.tests["contains"] = contains
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class ShowOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith show``."""
 
     run: Annotated[Path, Word()] = Field(description="run folder")
@@ -80,7 +80,7 @@ class Options(BaseModel, extra="forbid", frozen=True):
     full: bool = Field(False, description="do not shorten anything")
 
 
-def _action(options: Options) -> int:
+def _action(options: ShowOptions) -> int:
     path = _find(options.run, options.question, options.seed)
     print(describe(read_record(path), limit=None if options.full else SHORT))
     figures = figures_path(options.run, options.question, options.seed)
@@ -117,4 +117,4 @@ def describe(record: Record, *, limit: int | None = None) -> str:
     return environment.get_template("show.txt.j2").render(dict(record))
 
 
-main = Command("matsmith show", str(__doc__).partition("\n")[0], Options, _action)
+main = Command("matsmith show", str(__doc__).partition("\n")[0], ShowOptions, _action)

@@ -29,7 +29,7 @@ Models = tuple[ModelClient, ModelClient | None]
 
 
 @dataclass(frozen=True)
-class Job:
+class Trial:
     """A question to be answered once."""
 
     sample: Sample
@@ -80,18 +80,18 @@ class Answerer:
         """Installed versions by environment."""
         return {name: runtime.versions for name, runtime in self.runtimes.items()}
 
-    async def answer(self, job: Job) -> Answered:
+    async def answer(self, trial: Trial) -> Answered:
         """Answer and score one question.
 
         Whatever an agent, the scoring or the record raises belongs to this answer: it is unknown,
         and tried again on resume.
         """
         scorer = self.plan.benchmark.scorer
-        trajectory = await self._solve(job)
-        judge = self._judge(job)
-        score, ending = await self._score(job, trajectory, judge)
+        trajectory = await self._solve(trial)
+        judge = self._judge(trial)
+        score, ending = await self._score(trial, trajectory, judge)
         try:
-            return keep(self.plan, job, trajectory, ending, score=score, judge=judge)
+            return keep(self.plan, trial, trajectory, ending, score=score, judge=judge)
         except Exception as error:  # noqa: BLE001 -- see above
             ending = Ending(
                 kind="infrastructure",
@@ -99,26 +99,26 @@ class Answerer:
                 message=f"the record failed: {describe_failure(error, scorer)}",
             )
             bare = replace(
-                broken(job), usage=trajectory.usage, seconds=trajectory.seconds
+                broken(trial), usage=trajectory.usage, seconds=trajectory.seconds
             )
-            return keep(self.plan, job, bare, ending, judge=judge)
+            return keep(self.plan, trial, bare, ending, judge=judge)
 
-    async def _solve(self, job: Job) -> Trajectory:
-        agent = self.runtimes[job.sample.environment].agent
+    async def _solve(self, trial: Trial) -> Trajectory:
+        agent = self.runtimes[trial.sample.environment].agent
         if agent.needs_reference:
-            agent = agent.knowing(job.sample.reference)
+            agent = agent.knowing(trial.sample.reference)
         try:
-            return await agent.solve(job.sample.question, seed=job.seed)
+            return await agent.solve(trial.sample.question, seed=trial.seed)
         except Exception as error:  # noqa: BLE001 -- see `answer`
-            return broken(job, f"the agent failed: {describe_failure(error, agent)}")
+            return broken(trial, f"the agent failed: {describe_failure(error, agent)}")
 
-    def _judge(self, job: Job) -> Judge | None:
+    def _judge(self, trial: Trial) -> Judge | None:
         if self.judge is None:
             return None
-        return Judge(self.judge, (job.sample.question.id, job.seed))
+        return Judge(self.judge, (trial.sample.question.id, trial.seed))
 
     async def _score(
-        self, job: Job, trajectory: Trajectory, judge: Judge | None
+        self, trial: Trial, trajectory: Trajectory, judge: Judge | None
     ) -> tuple[Score | None, Ending]:
         """The verdict, and how the work on the question ended.
 
@@ -129,13 +129,13 @@ class Answerer:
         ending = Ending.of(trajectory.stop_reason, trajectory.error, trajectory.limit)
         if ending.kind != "completed":
             return None, ending
-        runtime = self.runtimes[job.sample.environment]
+        runtime = self.runtimes[trial.sample.environment]
         context = ScoringContext(
             runtime.sandbox, runtime.verifier, runtime.timeout, judge
         )
         scorer = self.plan.benchmark.scorer
         try:
-            score = await scorer.score(job.sample, trajectory, context)
+            score = await scorer.score(trial.sample, trajectory, context)
         except (SandboxError, ModelError) as error:
             message = str(error)
         except Exception as error:  # noqa: BLE001 -- a fault of the scorer costs no other answers
@@ -151,7 +151,7 @@ class Answerer:
 
 def keep(
     plan: Plan,
-    job: Job,
+    trial: Trial,
     trajectory: Trajectory,
     ending: Ending,
     *,
@@ -161,18 +161,18 @@ def keep(
     """What is kept of an answer."""
     record = make_record(
         plan.config_hash,
-        job.sample,
+        trial.sample,
         trajectory,
         ending,
         score,
-        criteria=len(plan.benchmark.scorer.criteria(job.sample)),
+        criteria=len(plan.benchmark.scorer.criteria(trial.sample)),
         judge=judge,
     )
     # Encoded here, so that an answer that cannot be costs only its own record, and once.
     line = record.line()
     # What is read back decides: whatever happens on the way, the row fits the file.
     stored = Record.model_validate(json.loads(line))
-    return Answered(Row.of(stored, line), line, make_figures(job.sample, score))
+    return Answered(Row.of(stored, line), line, make_figures(trial.sample, score))
 
 
 def open_models(config: RunConfig, *, concurrency: int | None = None) -> Models:
@@ -238,11 +238,11 @@ async def open_answerer(
         yield Answerer(plan, runtimes, judge)
 
 
-def broken(job: Job, error: str | None = None) -> Trajectory:
+def broken(trial: Trial, error: str | None = None) -> Trajectory:
     """What an agent that raised, or a worker that died, leaves behind: unknown, tried again."""
     return Trajectory(
-        question_id=job.sample.question.id,
-        seed=job.seed,
+        question_id=trial.sample.question.id,
+        seed=trial.seed,
         code=None,
         entry=None,
         answer="",

@@ -21,9 +21,9 @@ from rich.console import Console
 from experiments.record import Ending, Row
 from experiments.run.answering import (
     Answered,
-    Job,
     Models,
     Plan,
+    Trial,
     broken,
     keep,
     open_answerer,
@@ -54,7 +54,7 @@ class Executor:
 
     acquire: Callable[[], Awaitable[object]]
     release: Callable[[], None]
-    answer: Callable[[Job], Awaitable[Answered]]
+    answer: Callable[[Trial], Awaitable[Answered]]
 
 
 class LocalLauncher:
@@ -244,12 +244,12 @@ class DaskLauncher:
             )
 
     async def _answer(
-        self, plan: Plan, store: Store, asked: Mapping[str, Any], job: Job
+        self, plan: Plan, store: Store, asked: Mapping[str, Any], trial: Trial
     ) -> Answered:
         """What a worker makes of a question, whichever it is and however often it moves."""
         from experiments.run.cluster_worker import answer  # noqa: PLC0415 - an optional extra
 
-        asked = {**asked, "question": (job.sample.question.id, job.seed)}
+        asked = {**asked, "question": (trial.sample.question.id, trial.seed)}
         while True:
             while not self.threads or self.client.status != "running":
                 await self._change()
@@ -261,9 +261,9 @@ class DaskLauncher:
                 raise
             except Exception as error:  # noqa: BLE001 - of Dask, of a worker: never of an answer
                 reason = f"no worker could answer: {type(error).__name__}: {error}"
-                trajectory = broken(job, reason)
+                trajectory = broken(trial, reason)
                 ending = Ending.of(trajectory.stop_reason, reason)
-                return keep(plan, job, trajectory, ending)
+                return keep(plan, trial, trajectory, ending)
             if result is None:
                 if self.gone is not None:
                     raise ExecutorError(self.gone)

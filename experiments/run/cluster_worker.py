@@ -19,7 +19,7 @@ from typing import Any
 from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from experiments.run.answering import Answerer, Job, Plan, open_answerer, open_models
+from experiments.run.answering import Answerer, Plan, Trial, open_answerer, open_models
 from experiments.run.config import validate
 from experiments.run.setup import build_benchmark, load_samples
 from experiments.run.summary import samples_digest
@@ -75,7 +75,7 @@ async def answer(asked: Asked) -> dict[str, Any]:
     try:
         warm = await _open({**asked, "threads": worker.state.nthreads})
         name, seed = asked["question"]
-        answered = await warm.answerer.answer(Job(warm.samples[name], seed))
+        answered = await warm.answerer.answer(Trial(warm.samples[name], seed))
     except Unfit as error:
         _LOG.error("takes no work of %s: %s", asked["config_hash"], error)
         return {"unfit": str(error), "worker": worker.address}

@@ -21,7 +21,7 @@ from agents.models import find_price
 from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.files import write_json
 from experiments.record import Row
-from experiments.run.answering import Answered, Job, Plan
+from experiments.run.answering import Answered, Plan, Trial
 from experiments.run.cluster import (
     Executor,
     ExecutorError,
@@ -105,8 +105,8 @@ async def execute(
                 highlight=False,
                 soft_wrap=True,
             )
-        jobs = [
-            Job(sample, seed)
+        trials = [
+            Trial(sample, seed)
             for seed in config.seeds
             for sample in samples
             if sample.unavailable is None and (sample.question.id, seed) not in finished
@@ -115,8 +115,8 @@ async def execute(
             sample.unavailable is None for sample in samples
         )
         resumed = (
-            f", {total - len(jobs)} of them finished before"
-            if len(jobs) != total
+            f", {total - len(trials)} of them finished before"
+            if len(trials) != total
             else ""
         )
         console.print(
@@ -126,8 +126,8 @@ async def execute(
         )
         for remark in unavailable(samples):
             console.print(remark, markup=False, highlight=False, soft_wrap=True)
-        foretold = from_answers(finished.values(), len(jobs), config.concurrency)
-        if llm and (line := foretold or from_recordings(config, len(jobs))):
+        foretold = from_answers(finished.values(), len(trials), config.concurrency)
+        if llm and (line := foretold or from_recordings(config, len(trials))):
             console.print(line, highlight=False)
         stopped: str | None = None
         meter = Meter(config.run_budget, group="run_budget")
@@ -137,7 +137,7 @@ async def execute(
             config,
             config_hash,
             benchmark,
-            sorted({job.sample.environment for job in jobs}),
+            sorted({trial.sample.environment for trial in trials}),
             lambda env, line: console.print(
                 f"Environment {env}: {line}", highlight=False
             ),
@@ -145,12 +145,12 @@ async def execute(
             warm=any(sample.question.wants_code for sample in samples),
         )
         bar = counting(
-            config.system.name, total, done=total - len(jobs), console=console
+            config.system.name, total, done=total - len(trials), console=console
         )
         try:
             began = time.monotonic()
             async with (
-                launcher.executor(plan, store) if jobs else nullcontext() as executor
+                launcher.executor(plan, store) if trials else nullcontext() as executor
             ):
                 ready = time.monotonic()
                 with bar as progress:
@@ -161,7 +161,7 @@ async def execute(
                             else partial(console.print, highlight=False)
                         )
                         work = Work(plan, store, executor, progress, foretell)
-                        stopped = await work.through(jobs)
+                        stopped = await work.through(trials)
                 prepared, answered = ready - began, time.monotonic() - ready
                 console.print(
                     f"environment, documents and sandboxes: {prepared:.0f} s; "
@@ -229,10 +229,10 @@ class Work:
     gained: float = 0.0  # of the primary metric
     out_of: float = 0.0
 
-    async def through(self, jobs: Sequence[Job]) -> str | None:
-        """Do all jobs in their order; returns what left questions unanswered."""
-        waiting = deque(jobs)
-        self.left = len(jobs)
+    async def through(self, trials: Sequence[Trial]) -> str | None:
+        """Do all trials in their order; returns what left questions unanswered."""
+        waiting = deque(trials)
+        self.left = len(trials)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._hand_out(waiting, group)
@@ -242,7 +242,7 @@ class Work:
             raise _first(errors) from errors  # a file that cannot be written, told once
         return self._stopped() if waiting else self.gone
 
-    async def _hand_out(self, waiting: deque[Job], group: asyncio.TaskGroup) -> None:
+    async def _hand_out(self, waiting: deque[Trial], group: asyncio.TaskGroup) -> None:
         while waiting and self._stopped() is None:
             try:
                 await self.executor.acquire()
@@ -262,19 +262,19 @@ class Work:
         count = self.failures
         return f"{count} consecutive questions failed" if count >= FAILURES else None
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, trial: Trial) -> None:
         try:
-            self._keep(job, await self.executor.answer(job))
+            self._keep(trial, await self.executor.answer(trial))
         except ExecutorError as error:
             self.gone = str(error)
         finally:
             self.executor.release()
 
-    def _keep(self, job: Job, answered: Answered) -> None:
+    def _keep(self, trial: Trial, answered: Answered) -> None:
         """Store an answer, count it and show it."""
         row, store = answered.row, self.store
-        for part in job.sample.question.attachments:
-            if isinstance(part, Image) and not job.sample.private:
+        for part in trial.sample.question.attachments:
+            if isinstance(part, Image) and not trial.sample.private:
                 store.keep_image(part)
         store.append(row, answered.record, answered.figures)
         self.failures = self.failures + 1 if row.infra else 0

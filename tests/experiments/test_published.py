@@ -11,7 +11,12 @@ from experiments.benchmarks.mattools.published import (
     table_test,
 )
 from experiments.benchmarks.mattools.stdout_rules import read_literal
-from experiments.benchmarks.mattools.unit_tests import Opaque, by_table, revive, verdict
+from experiments.benchmarks.mattools.unit_tests import (
+    OpaqueObject,
+    by_table,
+    revive,
+    verdict,
+)
 from matsmith.core.configuration import data_of
 from sandbox.inside.decoding import decode
 from sandbox.inside.tagged import dumps
@@ -103,7 +108,7 @@ def test_numpy_scalars_become_pythons_and_arrays_stay():
 def test_a_forged_answer_builds_no_class_and_is_no_crash():
     forged = '{"a": {"$": "msonable", "class": "unittest.mock._ANY", "v": {}}}'
     found = revive(decode(forged))["a"]
-    assert isinstance(found, Opaque)
+    assert isinstance(found, OpaqueObject)
     assert found != 1
     forged = '{"a": {"$": "array", "dtype": "nope", "shape": [1], "raw": ""}}'
     found = verdict(lambda answer: "ok", forged)

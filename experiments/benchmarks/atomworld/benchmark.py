@@ -23,12 +23,12 @@ from experiments.benchmarks.atomworld.family import (
     CIF,
     DATA,
     POINTS,
-    Asked,
     Family,
+    FamilyQuestion,
     ask,
     read,
 )
-from experiments.benchmarks.atomworld.generate import Item, generate
+from experiments.benchmarks.atomworld.generate import ActionItem, generate
 from experiments.benchmarks.release import Folder, ReleaseError, entries, find
 from experiments.samples import Sample, absent, cached_file
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
@@ -118,7 +118,7 @@ class AtomWorldBenchmark:
             raise ReleaseError(f"{folder}: has no file of these actions")
         return samples
 
-    def _asked(self, asked: Asked) -> Sample:
+    def _asked(self, asked: FamilyQuestion) -> Sample:
         points = asked.family == "pointworld"
         form = POINTS if points else CIF
         way = "direct" if points and self.arm == "file" else self.arm.partition("_")[0]
@@ -158,7 +158,7 @@ class AtomWorldBenchmark:
         kind = "list" if form is POINTS else "str"
         return Question(name, prompt, {"answer": kind}, mounts, search, CODE)
 
-    def _sample(self, name: str, item: Item, frame: str, cif: str) -> Sample:
+    def _sample(self, name: str, item: ActionItem, frame: str, cif: str) -> Sample:
         inline = f"\n<cif>\n{cif}</cif>\n" if self.arm == "tool_inline" else ""
         way = self.arm.partition("_")[0]
         text = TEXTS["authors" if way == "direct" and not frame else way]
@@ -180,7 +180,7 @@ class AtomWorldBenchmark:
         )
 
 
-def _published(action: str, row: Mapping[str, Any]) -> Item:
+def _published(action: str, row: Mapping[str, Any]) -> ActionItem:
     told = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
@@ -190,10 +190,12 @@ def _published(action: str, row: Mapping[str, Any]) -> Item:
             f"{TEXTS['files'][action]} {row['problem_id']}: {error}"
         ) from error
     structure = str(row.get("mp_id", row["problem_id"]))
-    return Item(action, structure, 0, before, {}, row["action_prompt"], literal, after)
+    return ActionItem(
+        action, structure, 0, before, {}, row["action_prompt"], literal, after
+    )
 
 
-def _labels(item: Item) -> dict[str, str]:
+def _labels(item: ActionItem) -> dict[str, str]:
     count = len(item.before.species)
     sizes = ((8, "1-8"), (16, "9-16"), (32, "17-32"), (64, "33-64"))
     right = all(abs(angle - 90.0) < 1e-6 for angle in item.before.cell[3:])

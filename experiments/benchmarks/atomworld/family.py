@@ -38,7 +38,7 @@ CORRUPTIONS = tuple(
 
 
 @dataclass(frozen=True)
-class Asked:
+class FamilyQuestion:
     """One question of the family.
 
     ``given`` is what the grader compares with; ``file`` is the content of ``structure.cif``, and
@@ -54,7 +54,7 @@ class Asked:
     right: Any = None
 
 
-def ask(family: Family, seed: int, items: int) -> list[Asked]:
+def ask(family: Family, seed: int, items: int) -> list[FamilyQuestion]:
     """Generated questions; ``items`` of each action of PointWorld, ``items`` of every other."""
     if family == "pointworld":
         return [
@@ -68,7 +68,7 @@ def ask(family: Family, seed: int, items: int) -> list[Asked]:
     return [make(seed, number) for number in range(items)]
 
 
-def read(family: Family, path: str | None) -> list[Asked]:
+def read(family: Family, path: str | None) -> list[FamilyQuestion]:
     """Questions from a file of JSON lines."""
     if family not in _KEYS:
         raise ReleaseError(
@@ -92,7 +92,7 @@ def read(family: Family, path: str | None) -> list[Asked]:
 # PointWorld
 
 
-def _points(seed: int, action: str, number: int) -> Asked:
+def _points(seed: int, action: str, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:pointworld:{action}:{number}")  # noqa: S311 -- no secret
     before = np.array(
         [[round(draw.uniform(-10, 10), 2) for _ in "xyz"] for _ in range(2)]
@@ -120,7 +120,7 @@ def _points(seed: int, action: str, number: int) -> Asked:
     task = DATA["pointworld"]["task"].format(
         before=points, action=DATA["pointworld"]["actions"][action].format(**given)
     )
-    return Asked(
+    return FamilyQuestion(
         "pointworld",
         f"{action}-{number:03d}",
         task,
@@ -161,7 +161,7 @@ def corrupted(cif: str, corruption: str) -> tuple[str, str | None]:
     return cif, None
 
 
-def _broken(seed: int, number: int) -> Asked:
+def _broken(seed: int, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:repair:{number}")  # noqa: S311 -- no secret
     original = structure(draw, 0).to_cif()
     corruption = CORRUPTIONS[number % len(CORRUPTIONS)]
@@ -170,24 +170,26 @@ def _broken(seed: int, number: int) -> Asked:
     )
 
 
-def _published_repair(name: str, row: Mapping[str, Any]) -> Asked:
+def _published_repair(name: str, row: Mapping[str, Any]) -> FamilyQuestion:
     about = f"{row['kind']} {row['tag']}"
     return _repair(row["original"], row["corrupted"], row["removed_value"], about, name)
 
 
 def _repair(
     original: str, broken: str, removed: str | None, about: str, name: str
-) -> Asked:
+) -> FamilyQuestion:
     given = {"original": original, "corrupted": broken, "removed": removed}
     labels = {"kind": about.partition(" ")[0], "corruption": about}
     task = DATA["cif_repair"]["task"]
-    return Asked("cif_repair", name, task, given, labels, file=broken, right=original)
+    return FamilyQuestion(
+        "cif_repair", name, task, given, labels, file=broken, right=original
+    )
 
 
 # CIF-Gen
 
 
-def _prototype(seed: int, number: int) -> Asked:
+def _prototype(seed: int, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:gen:{number}")  # noqa: S311 -- no secret
     asked = [one for one in PROTOTYPES if one.name not in {"corundum", "spinel"}]
     prototype = asked[number % len(asked)]
@@ -213,12 +215,16 @@ def _prototype(seed: int, number: int) -> Asked:
     return _cif_of(f"gen-{number:03d}", task, target, {"kind": prototype.name})
 
 
-def _cif_of(name: str, task: str, target: Any, labels: Mapping[str, str]) -> Asked:
+def _cif_of(
+    name: str, task: str, target: Any, labels: Mapping[str, str]
+) -> FamilyQuestion:
     right = Crystal.of(target).to_cif()
-    return Asked("cif_gen", name, task, {"target": target}, labels, right=right)
+    return FamilyQuestion(
+        "cif_gen", name, task, {"target": target}, labels, right=right
+    )
 
 
-def _published_generation(name: str, row: Mapping[str, Any]) -> Asked:
+def _published_generation(name: str, row: Mapping[str, Any]) -> FamilyQuestion:
     plain, labels = row["target"], {"kind": str(row["prototype"])}
     cell = list(map(float, Lattice(plain["lattice"]).parameters))
     target = {"cell": cell, "species": plain["species"], "fractions": plain["frac"]}
@@ -230,7 +236,7 @@ def _published_generation(name: str, row: Mapping[str, Any]) -> Asked:
 # StructProp
 
 
-def _property(seed: int, number: int) -> Asked:
+def _property(seed: int, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:property:{number}")  # noqa: S311 -- no secret
     one, two = draw.sample(DATA["structprop"]["metals"], 2)
     fractions = (
@@ -242,7 +248,7 @@ def _property(seed: int, number: int) -> Asked:
     trend = ("increase", "decrease")[number % 2]
     given = {"before": before.plain(), "trend": trend}
     task = DATA["structprop"]["task"].format(trend=trend)
-    return Asked(
+    return FamilyQuestion(
         "structprop",
         f"property-{number:03d}",
         task,

@@ -44,7 +44,7 @@ NEAREST = 0.05  # Å; images that are that much farther away may be taken for th
 
 
 @dataclass(frozen=True)
-class Item:
+class ActionItem:
     """One generated question: the structure before an action, and after it in both readings."""
 
     action: str
@@ -66,7 +66,7 @@ def generate(
     unambiguous: bool = True,
     sizes: Sequence[int] = (8, 16, 32),
     structures: str | None = None,
-) -> list[Item]:
+) -> list[ActionItem]:
     """Make ``items`` questions for each action.
 
     ``unambiguous`` ones have one answer whichever image of an atom is taken (see `unique`);
@@ -74,7 +74,7 @@ def generate(
     folder are taken in turn, as they are, and what cannot be asked of one is left out.
     """
     own = list(read_structures(Path(structures)).items()) if structures else []
-    made: list[Item] = []
+    made: list[ActionItem] = []
     for number in range(items):
         for attempt in range(1 if own else STRUCTURES):
             draw = random.Random(f"{seed}:structure:{number}:{attempt}")  # noqa: S311 -- no secret
@@ -97,7 +97,7 @@ def generate(
                 if (given := next(fit, None)) is None:
                     continue
                 found.append(
-                    Item(
+                    ActionItem(
                         action,
                         name,
                         number,

@@ -34,7 +34,7 @@ Variant = Literal["all", "non_trivial", "specific"]
 
 
 @dataclass(frozen=True)
-class Task:
+class CurieTask:
     """One of the ten tasks; ``tasks.yaml`` has them, and says what each key means."""
 
     name: str
@@ -51,10 +51,10 @@ class Task:
 _DATA: Mapping[str, Any] = data_of(__file__, "tasks")
 
 
-def tasks(variant: Variant = "all") -> tuple[Task, ...]:
+def tasks(variant: Variant = "all") -> tuple[CurieTask, ...]:
     """The ten tasks, with property values in a variant."""
     found, more = (
-        tuple(Task(**entry) for entry in _DATA["tasks"]),
+        tuple(CurieTask(**entry) for entry in _DATA["tasks"]),
         _DATA["variants"][variant],
     )
     return tuple(
@@ -97,7 +97,7 @@ class Paper:
     missing: str | None = None
 
 
-def gold_of(task: Task, record: Any, variant: Variant = "all") -> Any:
+def gold_of(task: CurieTask, record: Any, variant: Variant = "all") -> Any:
     """What is right for a task; ``None`` where the record holds nothing for it."""
     if task.name == "mpv":
         listed = record if isinstance(record, list) else []

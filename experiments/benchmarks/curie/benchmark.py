@@ -18,7 +18,7 @@ from agents.answer_formats import CODE, Text
 from agents.base import Document, Question, Trajectory
 from agents.models import FAULTS
 from experiments.benchmarks.curie import archive, marks
-from experiments.benchmarks.curie.archive import Paper, Task, Variant
+from experiments.benchmarks.curie.archive import CurieTask, Paper, Variant
 from experiments.benchmarks.curie.marks import PROMPTS
 from experiments.benchmarks.release import AbsentError, ReleaseError
 from experiments.samples import Sample, absent, cached_file
@@ -92,7 +92,7 @@ class CurieBenchmark:
     def _archive(self) -> str | Path | None:
         return archive.SAMPLES if self.source == "samples" else self.path
 
-    def _sample(self, task: Task, paper: Paper) -> Sample:
+    def _sample(self, task: CurieTask, paper: Paper) -> Sample:
         right = archive.gold_of(task, paper.record, self.mpv)
         clean = _reference(task, right)
         return Sample(
@@ -119,7 +119,7 @@ class CurieBenchmark:
             reference=f">gold\n{right}\n" if task.form == "fasta" else clean or None,
         )
 
-    def _question(self, task: Task, paper: Paper) -> Question:
+    def _question(self, task: CurieTask, paper: Paper) -> Question:
         prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
         shown = (
             (text,)
@@ -156,7 +156,7 @@ class CurieBenchmark:
         )
 
 
-def _reference(task: Task, right: Any) -> str:
+def _reference(task: CurieTask, right: Any) -> str:
     """What was asked for, as text."""
     if right is None or isinstance(right, str):
         return right or ""

@@ -165,7 +165,7 @@ class FolderBenchmark:
         )
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class FolderOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``check``."""
 
     ids: Annotated[tuple[str, ...], Commas] = Field(
@@ -179,7 +179,7 @@ class Options(BaseModel, extra="forbid", frozen=True):
     )
 
 
-async def _check(options: Options) -> int:
+async def _check(options: FolderOptions) -> int:
     """Check questions and print what is found; 1 when there is anything."""
     root, env, recorded = QUESTIONS, ENVIRONMENT, set(RECORDED)
     if options.path is not None:
@@ -220,5 +220,5 @@ async def _check(options: Options) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0: all is well, 1: findings (see `matsmith.core.command`)."""
     program = "matsmith folder"
-    check = Command(f"{program} check", ABOUT, Options, _check)
+    check = Command(f"{program} check", ABOUT, FolderOptions, _check)
     return run_one_of(program, _COMMANDS, {"check": check}, arguments)

@@ -32,7 +32,7 @@ _Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Crystal:
+class WorldCrystal:
     """A periodic structure."""
 
     lengths: _Vector  # of the cell, in angstroms
@@ -51,7 +51,7 @@ class Crystal:
         place, sign = _TABLES["rules"][rule]
         return max(self.elements, key=lambda e: sign * ELEMENTS[e][place])
 
-    def scaled(self, factor: float) -> Crystal:
+    def scaled(self, factor: float) -> WorldCrystal:
         """With every length multiplied."""
         a, b, c = self.lengths
         return replace(self, lengths=(a * factor, b * factor, c * factor))
@@ -91,7 +91,7 @@ class Crystal:
 
 
 #: The measurements once more, independently.
-_VALUES: Mapping[str, Callable[[Crystal], float]] = {
+_VALUES: Mapping[str, Callable[[WorldCrystal], float]] = {
     "volume per site": lambda c: c.volume() / len(c.sites),
     "density": lambda c: c.mean(MASS) * len(c.sites) * _AMU / c.volume(),
     "shortest": lambda c: min(
@@ -100,7 +100,7 @@ _VALUES: Mapping[str, Callable[[Crystal], float]] = {
     "first to last": lambda c: c.distance(0, len(c.sites) - 1),
     "electrons": lambda c: c.mean(NUMBER) * len(c.sites) / c.volume(),
     "longest": lambda c: max(c.lengths),
-    "cell": Crystal.volume,
+    "cell": WorldCrystal.volume,
     "base": lambda c: c.lengths[0] * c.lengths[1] * math.sin(math.radians(c.angles[2])),
     "diagonal": lambda c: c.length((1, 1, 1)),
     "mean mass": lambda c: c.mean(MASS),
@@ -110,12 +110,12 @@ _VALUES: Mapping[str, Callable[[Crystal], float]] = {
 
 
 @lru_cache(maxsize=10_000)
-def measure(raw: str, crystal: Crystal) -> float:
+def measure(raw: str, crystal: WorldCrystal) -> float:
     """The value of one of `RAWS`."""
     return _VALUES[raw](crystal)
 
 
-def draw_crystal(draw: Draw) -> Crystal:
+def draw_crystal(draw: Draw) -> WorldCrystal:
     """One of five arrangements with drawn elements, lengths and inner coordinates."""
     metals = _TABLES["metals"]
     one = draw.choice(metals)
@@ -138,6 +138,6 @@ def draw_crystal(draw: Draw) -> Crystal:
         tuple(drawn.get(each, each) for each in row)
         for row in (made["lengths"], made["angles"], *made["sites"])
     )
-    return Crystal(
+    return WorldCrystal(
         lengths, angles, tuple((element, tuple(point)) for element, *point in sites)
     )

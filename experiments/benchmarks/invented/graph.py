@@ -15,7 +15,7 @@ from typing import Any, Literal
 from experiments.benchmarks.invented.crystals import (
     ELECTRONEGATIVITY,
     ELEMENTS,
-    Crystal,
+    WorldCrystal,
     measure,
 )
 from experiments.benchmarks.invented.lexicon import FAMILY, RULES, UNIT, UNITS
@@ -123,7 +123,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Call:
+class SymbolCall:
     """A call of a symbol (or a constant or table that is read)."""
 
     entry: Entry
@@ -136,13 +136,13 @@ class Edge:
     """What a call gives, as it is handed over."""
 
     param: str
-    call: Call
+    call: SymbolCall
     key: int | str | None = None  # entry of a list or dict
     factor: float = 1.0  # change of unit and sign
     reciprocal: bool = False  # inverted after that
 
 
-def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
+def plan(need: Need, crystal: WorldCrystal, by_term: Mapping[str, Entry]) -> Edge:
     """The calls that give what is needed; raises where entries do not say where it comes from."""
     entry, key = by_term[need.term], _KEYS.get(need.pick)
     settings = tuple(
@@ -151,7 +151,7 @@ def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
         for setting in filter(choice.decides, need.settings)
         if choice.kind != "mode" or _value(choice, setting, crystal) != choice.default
     )
-    call = Call(
+    call = SymbolCall(
         entry, settings, tuple(plan(one, crystal, by_term) for one in entry.needs)
     )
     if need.pick in RULES:
@@ -160,7 +160,7 @@ def plan(need: Need, crystal: Crystal, by_term: Mapping[str, Entry]) -> Edge:
     return Edge(need.param, call, key, factor, need.reciprocal)
 
 
-def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
+def _value(choice: Choice, setting: Setting, crystal: WorldCrystal) -> Any:
     """The value of an option that a setting asks for."""
     if choice.kind == "mode":
         return next(
@@ -173,20 +173,20 @@ def _value(choice: Choice, setting: Setting, crystal: Crystal) -> Any:
     return crystal.element(setting.meaning)
 
 
-def calls_of(call: Call) -> Iterator[Call]:
+def calls_of(call: SymbolCall) -> Iterator[SymbolCall]:
     """All calls that one needs, what others need first, and itself at the end."""
     for given in call.inputs:
         yield from calls_of(given.call)
     yield call
 
 
-def symbols_of(call: Call) -> set[str]:
+def symbols_of(call: SymbolCall) -> set[str]:
     """Dotted names of everything that a call uses, classes included."""
     entries = [one.entry for one in calls_of(call)]
     return {name for entry in entries for name in (entry.path, entry.owner) if name}
 
 
-def depth_of(call: Call) -> int:
+def depth_of(call: SymbolCall) -> int:
     """Number of calls in the longest chain; what is only read counts as none."""
     own = 0 if call.entry.kind == "constant" else 1
     return own + max((depth_of(given.call) for given in call.inputs), default=0)
@@ -220,7 +220,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Symbol:
+class WorldSymbol:
     """A public symbol."""
 
     entry: Entry
@@ -233,11 +233,11 @@ class Symbol:
 
 
 #: By dotted name; and what may be taken for each, see `mistakable`.
-Symbols = Mapping[str, Symbol]
+Symbols = Mapping[str, WorldSymbol]
 Others = Mapping[str, Sequence[Entry]]
 
 
-def evaluate(given: Edge, crystal: Crystal, symbols: Symbols) -> Any:
+def evaluate(given: Edge, crystal: WorldCrystal, symbols: Symbols) -> Any:
     """The value of a plan, as its program should return it."""
     value = compute(given.call, crystal, symbols)
     if given.key is not None:
@@ -250,7 +250,7 @@ def evaluate(given: Edge, crystal: Crystal, symbols: Symbols) -> Any:
     return 1.0 / value if given.reciprocal else value
 
 
-def compute(call: Call, crystal: Crystal, symbols: Symbols) -> Any:
+def compute(call: SymbolCall, crystal: WorldCrystal, symbols: Symbols) -> Any:
     """What one call gives: a number, text, list, dict, or for a structure a `Crystal`."""
     entry, formula = call.entry, symbols[call.entry.path].formula
     if formula.values is not None:
@@ -265,7 +265,9 @@ def compute(call: Call, crystal: Crystal, symbols: Symbols) -> Any:
         elif ratio.kind == "need":
             taken = _plain(given[ratio.name], needs[ratio.name])
         else:
-            taken = compute(Call(symbols[ratio.name].entry, (), ()), crystal, symbols)
+            taken = compute(
+                SymbolCall(symbols[ratio.name].entry, (), ()), crystal, symbols
+            )
         value *= power(taken / ratio.usual, ratio.power)
     for choice, effect in zip(entry.choices, formula.effects, strict=True):
         option = dict(call.settings).get(choice.param, choice.default)
@@ -280,7 +282,7 @@ def compute(call: Call, crystal: Crystal, symbols: Symbols) -> Any:
     return _result(entry, formula, value, subject)
 
 
-def _result(entry: Entry, formula: Formula, value: float, subject: Crystal) -> Any:
+def _result(entry: Entry, formula: Formula, value: float, subject: WorldCrystal) -> Any:
     if entry.result == "structure":
         return subject.scaled(1.0 + value)
     if entry.result in {"int", "str"}:
@@ -319,7 +321,7 @@ MOVED = 0.012  # smallest change that counts, with room above the one per cent t
 EDGE = 1e-9  # relative change of lengths that stands for rounding
 
 
-def mistakes(given: Edge, crystal: Crystal, others: Others) -> Iterator[Edge]:
+def mistakes(given: Edge, crystal: WorldCrystal, others: Others) -> Iterator[Edge]:
     """Every single mistake of a caller, anywhere in a plan."""
     call = given.call
     yield from _misread(given, crystal)
@@ -333,7 +335,7 @@ def mistakes(given: Edge, crystal: Crystal, others: Others) -> Iterator[Edge]:
             yield replace(given, call=replace(call, inputs=(*before, *after)))
 
 
-def _misread(given: Edge, crystal: Crystal) -> Iterator[Edge]:
+def _misread(given: Edge, crystal: WorldCrystal) -> Iterator[Edge]:
     """Mistakes about what a call gave: unit, sign, reciprocal, entry or element."""
     convention, factor = given.call.entry.convention, given.factor
     if abs(factor) != 1.0:
@@ -357,8 +359,8 @@ def _misread_unit(family: str, symbol: str) -> float:
 
 
 def _other_calls(
-    call: Call, crystal: Crystal, others: Sequence[Entry]
-) -> Iterator[Call]:
+    call: SymbolCall, crystal: WorldCrystal, others: Sequence[Entry]
+) -> Iterator[SymbolCall]:
     """Mistakes in a call itself: an option, or the symbol."""
     choices = {choice.param: choice for choice in call.entry.choices}
     for position, (param, value) in enumerate(call.settings):
@@ -373,7 +375,7 @@ def _other_calls(
         )
 
 
-def _other_values(choice: Choice, value: Any, crystal: Crystal) -> list[Any]:
+def _other_values(choice: Choice, value: Any, crystal: WorldCrystal) -> list[Any]:
     if choice.kind == "number":
         return [value * _misread_unit(FAMILY[choice.role], choice.unit)]
     known = (
@@ -404,7 +406,9 @@ def mistakable(symbols: Symbols) -> Others:
     return found
 
 
-def all_show(given: Edge, crystal: Crystal, symbols: Symbols, others: Others) -> bool:
+def all_show(
+    given: Edge, crystal: WorldCrystal, symbols: Symbols, others: Others
+) -> bool:
     """Whether each mistake moves the value of a plan, or raises."""
     right = evaluate(given, crystal, symbols)
     for wrong in mistakes(given, crystal, others):
@@ -416,7 +420,7 @@ def all_show(given: Edge, crystal: Crystal, symbols: Symbols, others: Others) ->
     return True
 
 
-def steady(given: Edge, crystal: Crystal, symbols: Symbols) -> bool:
+def steady(given: Edge, crystal: WorldCrystal, symbols: Symbols) -> bool:
     """Whether rounding decides nothing: no count of the chain stands on the edge of the next one.
 
     Another order of summation moves a length in its last digits; that must not move a value.

@@ -23,10 +23,10 @@ from experiments.benchmarks.invented.graph import (
     Entry,
     Need,
     Setting,
-    Symbol,
+    WorldSymbol,
 )
 from experiments.benchmarks.invented.lexicon import Draw
-from experiments.benchmarks.invented.symbols import Draft
+from experiments.benchmarks.invented.symbols import SymbolDraft
 
 #: Annotation of what a symbol takes or gives, by kind of value.
 TYPES: Mapping[str, str] = {
@@ -50,7 +50,7 @@ DOCUMENTED, ASKED = (0, 0, 0), (1, 1, 1)
 
 
 @dataclass
-class Page:
+class WorldPage:
     """What a docstring says: parameter -> type and text, the result, and sentences beside."""
 
     summary: str
@@ -65,7 +65,7 @@ class Prose:
     ``statements`` are what a caller has to know of a symbol: where it stands, and the sentence.
     """
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: SymbolDraft) -> None:
         self._draft, self._seed = draft, draft.knobs.seed
         self.statements: dict[str, list[tuple[str, str]]] = defaultdict(list)
         self.modules: dict[str, list[str]] = {}
@@ -131,15 +131,15 @@ class Prose:
                     say(draw, "preamble", family=family, unit=words)
                 )
 
-    def _page(self, symbol: Symbol) -> Page:
+    def _page(self, symbol: WorldSymbol) -> WorldPage:
         entry, what = symbol.entry, gloss(symbol)
         draw = self._draw("page", entry)
         if entry.kind == "class":
             summary = f"{what.capitalize()}: what can be computed of it."
-            return Page(summary, notes=[say(draw, "class")])
+            return WorldPage(summary, notes=[say(draw, "class")])
         termless = draw.chance(_TERMLESS)
         kind = "summary without term" if termless else "summary"
-        page = Page(say(draw, kind, what=what, term=entry.term))
+        page = WorldPage(say(draw, kind, what=what, term=entry.term))
         page.notes = [say(draw, "remark", term=entry.term)] if termless else []
         page.notes.append(say(draw, "use", what=use(symbol)))
         if entry.successor:
@@ -334,13 +334,13 @@ def say(draw: Draw, kind: str, **facts: object) -> str:
     return draw.choice(lexicon.PHRASES[kind]).format(**{**begin, **facts})
 
 
-def gloss(symbol: Symbol, wordings: Sequence[int] = DOCUMENTED) -> str:
+def gloss(symbol: WorldSymbol, wordings: Sequence[int] = DOCUMENTED) -> str:
     """What a quantity is: each of three parts in the words of one of the two."""
     rows = zip(lexicon.GLOSS, symbol.gloss, wordings, strict=True)
     return " ".join(table[number][wording] for table, number, wording in rows)
 
 
-def use(symbol: Symbol, wordings: Sequence[int] = DOCUMENTED) -> str:
+def use(symbol: WorldSymbol, wordings: Sequence[int] = DOCUMENTED) -> str:
     """What a quantity is used for, likewise."""
     rows = zip(lexicon.USE, symbol.use, wordings, strict=True)
     return " ".join(table[number][wording] for table, number, wording in rows)
@@ -365,7 +365,7 @@ def asked_for(settings: Sequence[Setting], draw: Draw) -> list[str]:
     ]
 
 
-def describe(symbol: Symbol, wanted: Need, gap: int, draw: Draw) -> str:
+def describe(symbol: WorldSymbol, wanted: Need, gap: int, draw: Draw) -> str:
     """A wanted value in words, as far from those of the documentation as ``gap`` says."""
     paraphrased = "The quantity of this package that"
     what = (

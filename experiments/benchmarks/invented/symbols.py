@@ -12,14 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from experiments.benchmarks.invented import crystals, graph, lexicon
-from experiments.benchmarks.invented.crystals import ELEMENTS, OF_SUBJECT, RAWS, Crystal
+from experiments.benchmarks.invented.crystals import (
+    ELEMENTS,
+    OF_SUBJECT,
+    RAWS,
+    WorldCrystal,
+)
 from experiments.benchmarks.invented.graph import (
     Convention,
     Entry,
     Need,
     Ratio,
     Setting,
-    Symbol,
+    WorldSymbol,
 )
 from experiments.benchmarks.invented.lexicon import Draw, Knobs
 
@@ -67,17 +72,17 @@ _KINDS: Mapping[str, graph.Kind] = {
 
 
 @dataclass(frozen=True)
-class Draft:
+class SymbolDraft:
     """A world while its symbols are drawn."""
 
     knobs: Knobs
     package: str
     modules: Sequence[str]  # symbols of the core are in the first four
-    probes: Sequence[Crystal]  # on which usual magnitudes are found
-    symbols: dict[str, Symbol]  # by dotted name
+    probes: Sequence[WorldCrystal]  # on which usual magnitudes are found
+    symbols: dict[str, WorldSymbol]  # by dotted name
     by_term: dict[str, Entry]
 
-    def keep(self, symbol: Symbol) -> None:
+    def keep(self, symbol: WorldSymbol) -> None:
         """Add a symbol."""
         self.symbols[symbol.entry.path] = symbol
         if symbol.entry.term and not symbol.entry.successor:
@@ -131,14 +136,14 @@ def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting
 
 
 def draw_symbol(
-    draft: Draft,
+    draft: SymbolDraft,
     number: int,
     role: Role,
     layer: int,
     *,
     attempt: int = 0,
     of: Entry | None = None,
-) -> Symbol:
+) -> WorldSymbol:
     """Draw a symbol; ``of`` is the class of a method or property, the base of a class.
 
     ``number`` decides its words, together with ``attempt`` everything else.
@@ -211,11 +216,17 @@ def draw_symbol(
     gloss, use = (
         _phrases(seed, number, tables) for tables in (lexicon.GLOSS, lexicon.USE)
     )
-    return Symbol(entry, formula, layer, gloss, use, number < CORE, base)
+    return WorldSymbol(entry, formula, layer, gloss, use, number < CORE, base)
 
 
 def _draw_inputs(
-    draft: Draft, draw: Draw, number: int, role: Role, layer: int, *, of: Entry | None
+    draft: SymbolDraft,
+    draw: Draw,
+    number: int,
+    role: Role,
+    layer: int,
+    *,
+    of: Entry | None,
 ) -> tuple[list[Need], str, str]:
     """What a symbol takes: needs, subject, and the measurement that it begins with."""
     if of is not None:
@@ -321,7 +332,7 @@ def _draw_options(
 
 
 def _draw_ratios(
-    draft: Draft, draw: Draw, number: int, entry: Entry, raw: str
+    draft: SymbolDraft, draw: Draw, number: int, entry: Entry, raw: str
 ) -> list[Ratio]:
     if entry.kind in {"class", "constant"} or entry.result == "structure":
         return []
@@ -356,7 +367,7 @@ def _draw_ratios(
     return ratios
 
 
-def _name(draft: Draft, draw: Draw, role: Role, home: str, name: str) -> str:
+def _name(draft: SymbolDraft, draw: Draw, role: Role, home: str, name: str) -> str:
     """A name; some are shared by symbols of several modules or classes."""
     generic, shared = draw.choice(_GENERIC), draw.chance(0.15)
     able = role in {"maker", "leaf", "derived", "method"}
@@ -390,13 +401,13 @@ def _round(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def grow(knobs: Knobs) -> Draft:
+def grow(knobs: Knobs) -> SymbolDraft:
     """All symbols of a world: the core, then others until the package has its size."""
     count = 4 + (knobs.size - _CORE_SYMBOLS) // _PER_MODULE
     package, *modules = lexicon.words(knobs.seed, lexicon.WORDS - 500, 1 + count)
     stream = Draw(knobs.seed, "probes")
     probes = [crystals.draw_crystal(stream) for _ in range(4)]
-    draft = Draft(knobs, package, modules, probes, {}, {})
+    draft = SymbolDraft(knobs, package, modules, probes, {}, {})
     _grow_core(draft)
     number = CORE
     while len(draft.symbols) < knobs.size:
@@ -417,7 +428,7 @@ def grow(knobs: Knobs) -> Draft:
     return draft
 
 
-def _grow_core(draft: Draft) -> None:
+def _grow_core(draft: SymbolDraft) -> None:
     depth = draft.knobs.depth
     first: list[Role] = ["constant", "constant", "table", "table", "maker", "maker"]
     rest = _CORE_SYMBOLS - _DEPRECATED - len(first)
@@ -434,7 +445,7 @@ def _grow_core(draft: Draft) -> None:
 
 
 def _add(
-    draft: Draft, number: int, role: Role, layer: int, of: Entry | None = None
+    draft: SymbolDraft, number: int, role: Role, layer: int, of: Entry | None = None
 ) -> Entry:
     for attempt in range(_ATTEMPTS):
         symbol = draw_symbol(draft, number, role, layer, attempt=attempt, of=of)
@@ -444,7 +455,7 @@ def _add(
     return symbol.entry
 
 
-def _add_classes(draft: Draft, number: int) -> None:
+def _add_classes(draft: SymbolDraft, number: int) -> None:
     """A class that is built from a crystal and a value, one that inherits from it, and members."""
     base: Entry | None = None
     for first in (number, number + _IN_CLASSES // 2):
@@ -453,7 +464,7 @@ def _add_classes(draft: Draft, number: int) -> None:
         _add(draft, first + 2, "property", 2, base)
 
 
-def _sensitive(draft: Draft, symbol: Symbol) -> bool:
+def _sensitive(draft: SymbolDraft, symbol: WorldSymbol) -> bool:
     """Whether each mistake on the way to a symbol of the core shows in its value."""
     entry = symbol.entry
     if not symbol.core or entry.result == "structure" or entry.kind == "constant":
@@ -466,7 +477,7 @@ def _sensitive(draft: Draft, symbol: Symbol) -> bool:
     return graph.all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
 
 
-def _deprecate(draft: Draft) -> None:
+def _deprecate(draft: SymbolDraft) -> None:
     """Old variants of functions of the core, under other names and with other results."""
     able = [
         s

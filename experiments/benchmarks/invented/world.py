@@ -13,19 +13,19 @@ from functools import partial
 from typing import Any
 
 from experiments.benchmarks.invented import graph
-from experiments.benchmarks.invented.crystals import RAWS, Crystal, draw_crystal
+from experiments.benchmarks.invented.crystals import RAWS, WorldCrystal, draw_crystal
 from experiments.benchmarks.invented.graph import (
-    Call,
     Edge,
     Entry,
     Need,
     Others,
-    Symbol,
+    SymbolCall,
+    WorldSymbol,
 )
 from experiments.benchmarks.invented.lexicon import Draw, Knobs, WorldError, template
 from experiments.benchmarks.invented.prose import TYPES, Prose, describe
 from experiments.benchmarks.invented.symbols import (
-    Draft,
+    SymbolDraft,
     draw_settings,
     grow,
     respelled,
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedValue:
     """One property of a question."""
 
     name: str
@@ -55,8 +55,8 @@ class InventedQuestion:
     """A question."""
 
     id: str
-    crystal: Crystal
-    asked: tuple[Asked, ...]
+    crystal: WorldCrystal
+    asked: tuple[AskedValue, ...]
     goal: str
     depth: int  # number of calls in the longest chain
     breadth: int  # number of symbols needed
@@ -68,7 +68,7 @@ class InventedQuestion:
 
 
 @dataclass(frozen=True)
-class World(Draft):
+class World(SymbolDraft):
     """A package with questions."""
 
     files: Mapping[str, str]  # file name -> text of the package, documentation included
@@ -107,7 +107,7 @@ def generate(knobs: Knobs) -> World:
     )
 
 
-def _files(draft: Draft, prose: Prose, *, documented: bool) -> dict[str, str]:
+def _files(draft: SymbolDraft, prose: Prose, *, documented: bool) -> dict[str, str]:
     files, listed = {}, []
     for name in draft.modules:
         module = f"{draft.package}.{name}"
@@ -134,7 +134,7 @@ def _files(draft: Draft, prose: Prose, *, documented: bool) -> dict[str, str]:
     return files
 
 
-def _parameters(draft: Draft, entry: Entry) -> str:
+def _parameters(draft: SymbolDraft, entry: Entry) -> str:
     """What stands between the brackets of a definition."""
     found = [f"{entry.subject}: {entry.subject.capitalize()}"] if entry.subject else []
     for need in entry.needs:
@@ -148,7 +148,7 @@ def _parameters(draft: Draft, entry: Entry) -> str:
     return ", ".join(found)
 
 
-def _parts(symbol: Symbol) -> list[str]:
+def _parts(symbol: WorldSymbol) -> list[str]:
     """Parts of the structure that a function uses by name."""
     entry, ratios = symbol.entry, symbol.formula.ratios
     used = {RAWS[ratio.name][0] for ratio in ratios if ratio.kind == "raw"}
@@ -156,7 +156,7 @@ def _parts(symbol: Symbol) -> list[str]:
     return sorted(used - {"structure"}) if entry.subject == "structure" else []
 
 
-def draw_questions(draft: Draft) -> list[InventedQuestion]:
+def draw_questions(draft: SymbolDraft) -> list[InventedQuestion]:
     """The questions of a world; each passes its gates as far as they need no library."""
     knobs = draft.knobs
     askable = [
@@ -199,12 +199,16 @@ def draw_questions(draft: Draft) -> list[InventedQuestion]:
 
 
 def _draw(
-    draft: Draft, draw: Draw, name: str, order: Sequence[Symbol], others: Others
+    draft: SymbolDraft,
+    draw: Draw,
+    name: str,
+    order: Sequence[WorldSymbol],
+    others: Others,
 ) -> InventedQuestion | None:
     """One question: the deepest quantity first, then others until it is broad enough."""
     crystal, breadth = draw_crystal(draw), draft.knobs.breadth
     text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
-    asked: list[Asked] = []
+    asked: list[AskedValue] = []
     used: set[str] = set()
     for symbol in order:
         one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
@@ -229,8 +233,12 @@ def _draw(
 
 
 def _ask(
-    draft: Draft, draw: Draw, name: str, symbol: Symbol, crystal: Crystal
-) -> Asked:
+    draft: SymbolDraft,
+    draw: Draw,
+    name: str,
+    symbol: WorldSymbol,
+    crystal: WorldCrystal,
+) -> AskedValue:
     entry, knobs = symbol.entry, draft.knobs
     settings = draw_settings(draw, entry)
     wanted = Need(
@@ -242,7 +250,7 @@ def _ask(
     )  # their number moves nothing else
     text = describe(symbol, wanted, knobs.gap, words)
     gold = graph.evaluate(given, crystal, draft.symbols)
-    return Asked(name, wanted, given, gold, text, TYPES[entry.result])
+    return AskedValue(name, wanted, given, gold, text, TYPES[entry.result])
 
 
 def _fit(value: Any, text: str) -> bool:
@@ -258,7 +266,7 @@ def _fit(value: Any, text: str) -> bool:
     return hidden and all(1e-5 < abs(leaf) < 1e8 for leaf in leaves)
 
 
-def program(targets: Mapping[str, Edge], crystal: Crystal) -> str:
+def program(targets: Mapping[str, Edge], crystal: WorldCrystal) -> str:
     """A function ``reference`` that returns the values of plans, by property."""
     writer = _Writer()
     results = {name: writer.value(given) for name, given in targets.items()}
@@ -287,7 +295,7 @@ class _Writer:
             return f"{{key: item{factor} for key, item in {found}.items()}}"
         return f"1 / ({found}{factor})" if given.reciprocal else f"{found}{factor}"
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: SymbolCall) -> str:
         entry = call.entry
         if entry.kind == "constant":
             return self._name(entry.path)

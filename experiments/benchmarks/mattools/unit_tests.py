@@ -25,7 +25,7 @@ Test = Callable[[dict[Any, Any]], Any]
 MESSAGES, MESSAGE = 1000, 4000
 
 
-class Opaque:
+class OpaqueObject:
     """What is neither data nor array nor Element; equal to nothing but itself."""
 
     def __init__(self, kind: str) -> None:
@@ -169,9 +169,9 @@ def revive(value: Any) -> Any:
         if isinstance(value, values.Element):
             return Element(value.symbol)
         name, *rest = value.text.split(",")
-        return Opaque(f"Species {value.text}") if rest else Species.from_str(name)
+        return OpaqueObject(f"Species {value.text}") if rest else Species.from_str(name)
     if isinstance(value, values.Msonable | values.Opaque | values.EnumMember):
-        return Opaque(values.type_name(value))
+        return OpaqueObject(values.type_name(value))
     if values.is_scalar(value):
         return value.item()
     if values.is_array(value):
@@ -194,5 +194,5 @@ def _key(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:  # an object that was hashable and arrives as data
-        return Opaque(type(value).__name__)
+        return OpaqueObject(type(value).__name__)
     return value

@@ -24,7 +24,7 @@ from docgen.reading import last_tagged, spoken
 from experiments.benchmarks.qmbench.generate import PAPER, TEMPLATES, generate
 from experiments.benchmarks.qmbench.problem import (
     Integer,
-    Interval,
+    NumberRange,
     Poscar,
     Problem,
     ProblemError,
@@ -172,7 +172,7 @@ def asked(problem: Problem) -> str:
     ]
     if isinstance(problem.answer, Integer):
         parts.append("The answer is an integer.")
-    elif isinstance(problem.answer, Interval) and problem.answer.unit:
+    elif isinstance(problem.answer, NumberRange) and problem.answer.unit:
         parts.append(f"The answer is a number in {problem.answer.unit}.")
     return "\n\n".join(filter(None, parts))
 
@@ -182,7 +182,7 @@ def right(problem: Problem) -> str | float:
     answer = problem.answer
     if isinstance(answer, Integer):
         return answer.value
-    if isinstance(answer, Interval):
+    if isinstance(answer, NumberRange):
         return (answer.low + answer.high) / 2
     if isinstance(answer, Rubric):
         return "\n".join(point.text for point in answer.rubric)
@@ -195,7 +195,7 @@ TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Grade:
     """What an answer is worth, as a share of a full answer; ``None`` is unknown.
 
     ``marks`` are those of each point of a rubric, ``full`` whether there are no more.
@@ -262,21 +262,21 @@ class ProblemScorer(Scorer):
 
     async def _verdict(
         self, problem: Problem, value: Any, context: ScoringContext
-    ) -> Verdict:
+    ) -> Grade:
         if value is None:
-            return Verdict(0.0, "no answer could be read")
+            return Grade(0.0, "no answer could be read")
         wanted = problem.answer
-        if isinstance(wanted, Integer | Interval):
+        if isinstance(wanted, Integer | NumberRange):
             return self._number(wanted, value)
         if isinstance(wanted, str):
             return _letters(problem, value)
         if not isinstance(value, str):
-            return Verdict(0.0, f"the answer is no text but {type(value).__name__}")
+            return Grade(0.0, f"the answer is no text but {type(value).__name__}")
         if isinstance(wanted, Poscar):
             return await _structure(wanted, value, context)
         return await _prose(problem, wanted, value, context)
 
-    def _number(self, wanted: Integer | Interval, value: Any) -> Verdict:
+    def _number(self, wanted: Integer | NumberRange, value: Any) -> Grade:
         exact = isinstance(wanted, Integer)
         try:
             number = read_number(
@@ -284,16 +284,16 @@ class ProblemScorer(Scorer):
             )
             uncertainty = abs(read_uncertainty(value, wanted.unit))
         except ReadingError as error:
-            return Verdict(0.0, str(error))
+            return Grade(0.0, str(error))
         if uncertainty > _tolerance(wanted) * (1 + 1e-9):
-            return Verdict(0.0, f"it is uncertain by {uncertainty:.3g}")
+            return Grade(0.0, f"it is uncertain by {uncertainty:.3g}")
         if isinstance(wanted, Integer):
-            return Verdict(float(number == wanted.value), f"{number:.15g} is not right")
+            return Grade(float(number == wanted.value), f"{number:.15g} is not right")
         inside = within(number, wanted.low, wanted.high)
-        return Verdict(float(inside), f"{number:.6g} is outside the interval")
+        return Grade(float(inside), f"{number:.6g} is outside the interval")
 
 
-def _tolerance(wanted: Integer | Interval) -> float:
+def _tolerance(wanted: Integer | NumberRange) -> float:
     """How far a number may be off on either side."""
     return 0.5 if isinstance(wanted, Integer) else (wanted.high - wanted.low) / 2
 
@@ -309,12 +309,12 @@ def choice_share(given: Collection[str], right: Collection[str]) -> float:
     return len(chosen) / len(wanted) if chosen <= wanted else 0.0
 
 
-def _letters(problem: Problem, value: Any) -> Verdict:
+def _letters(problem: Problem, value: Any) -> Grade:
     value = plain(value)
     each = value if isinstance(value, list | tuple | set | frozenset) else [value]
     text = ",".join(one if isinstance(one, str) else type(one).__name__ for one in each)
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
-    return Verdict(
+    return Grade(
         choice_share(chosen, problem.letters) if chosen else 0.0,
         f"the letters are {chosen or '-'}",
     )
@@ -322,12 +322,12 @@ def _letters(problem: Problem, value: Any) -> Verdict:
 
 async def _prose(
     problem: Problem, wanted: Rubric, text: str, context: ScoringContext
-) -> Verdict:
+) -> Grade:
     """Marks by the judge, clamped; without a judge nobody knows."""
     if not text.strip():
-        return Verdict(0.0, "no answer could be read")
+        return Grade(0.0, "no answer could be read")
     if context.judge is None:
-        return Verdict(None)
+        return Grade(None)
     points = [Point(point.text, point.points) for point in wanted.rubric]
     said = await context.judge.ask_json(
         _PROMPTS["rubric"].format(problem=problem.prompt.strip()),
@@ -342,7 +342,7 @@ async def _prose(
         for mark, point in zip(said["marks"], points, strict=True)
     ]
     names = [f"point {number}" for number in range(1, len(points) + 1)]
-    return Verdict(
+    return Grade(
         sum(marks) / sum(point.most for point in points),
         "the judge gave it fewer marks than there are",
         marks=dict(zip(names, marks, strict=True)),
@@ -350,7 +350,7 @@ async def _prose(
     )
 
 
-async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Verdict:
+async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Grade:
     limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
     said = await grade(
         context,
@@ -363,10 +363,10 @@ async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Verd
         timeout=TIMEOUT,
     )
     if said is None:
-        return Verdict(0.0, "TooExpensive")
+        return Grade(0.0, "TooExpensive")
     if said["fault"]:
         raise ProblemError(f"its own answer cannot be read: {said['fault']}")
     reason = said["error"] or ""
     if said["worst"] is not None:
         reason += f": a site is {said['worst']:.2f} Å from its place"
-    return Verdict(float(said["error"] is None), reason)
+    return Grade(float(said["error"] is None), reason)

@@ -25,12 +25,12 @@ _SYMBOL = re.compile(r"([A-Z][a-z]?)(?:[_/.].{0,40})?")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
 
 
-class WrongError(Exception):
+class PoscarError(Exception):
     """An answer is wrong; the text names the verdict."""
 
 
 @dataclass(frozen=True)
-class Crystal:
+class PoscarCrystal:
     """Cell vectors as rows in Å, an element per site, and fractional coordinates."""
 
     matrix: Any
@@ -38,7 +38,7 @@ class Crystal:
     fractions: Any
 
 
-def read_poscar(text: str) -> Crystal:
+def read_poscar(text: str) -> PoscarCrystal:
     """Read a POSCAR of VASP 5 or later.
 
     Selective dynamics, velocities, comments, Cartesian mode, three scale factors and a negative
@@ -46,10 +46,10 @@ def read_poscar(text: str) -> Crystal:
     multiplies Cartesian positions by it.
     """
     if len(text) > MAX_CHARACTERS:
-        raise WrongError("TooLarge")
+        raise PoscarError("TooLarge")
     lines = text.splitlines()
     if len(lines) < 8:
-        raise WrongError("Unreadable")
+        raise PoscarError("Unreadable")
     scale = _numbers(lines[1], 1, most=3)
     rows = np.array([_numbers(line, 3) for line in lines[2:5]])
     kinds, counts, rest = _species(lines)
@@ -57,7 +57,7 @@ def read_poscar(text: str) -> Crystal:
         rest = rest[1:]
     mode = rest[0].strip()[:1].lower() if rest else ""
     if not mode.isalpha() or len(rest) - 1 < sum(counts):
-        raise WrongError("Unreadable")
+        raise PoscarError("Unreadable")
     sites = np.array([_numbers(line, 3) for line in rest[1 : 1 + sum(counts)]])
     factor: Any = np.array(scale) if len(scale) == 3 else scale[0]
     with np.errstate(all="ignore"):
@@ -71,23 +71,23 @@ def read_poscar(text: str) -> Crystal:
             or lengths.max() > MAX_LENGTH
             or not volume > 1e-3
         ):
-            raise WrongError("InvalidCell")
+            raise PoscarError("InvalidCell")
         fractions = (
             sites * factor @ np.linalg.inv(matrix) if mode in {"c", "k"} else sites
         )
     if not np.abs(fractions).max() < 1e6:
-        raise WrongError("InvalidSites")
+        raise PoscarError("InvalidSites")
     species = tuple(
         kind for kind, count in zip(kinds, counts, strict=True) for _ in range(count)
     )
-    return Crystal(matrix, species, fractions)
+    return PoscarCrystal(matrix, species, fractions)
 
 
 def _species(lines: list[str]) -> tuple[list[str], list[int], list[str]]:
     """Symbols, their counts, and the lines behind them."""
     tokens = re.split(r"[!#]", lines[5], maxsplit=1)[0].split()
     if tokens and all(token.isdecimal() for token in tokens):
-        raise WrongError("NoSpecies")
+        raise PoscarError("NoSpecies")
     found = [_SYMBOL.fullmatch(token) for token in tokens]
     kinds = [match[1] for match in found if match and Element.is_valid_symbol(match[1])]
     counts = []
@@ -101,9 +101,9 @@ def _species(lines: list[str]) -> tuple[list[str], list[int], list[str]]:
         or len(counts) != len(kinds)
         or 0 in counts
     ):
-        raise WrongError("Unreadable")
+        raise PoscarError("Unreadable")
     if sum(counts) > MAX_SITES:
-        raise WrongError("TooManySites")
+        raise PoscarError("TooManySites")
     return kinds, counts, lines[7:]
 
 
@@ -115,14 +115,16 @@ def _numbers(line: str, least: int, most: int = 0) -> list[float]:
             break
         values.append(float(token.lower().replace("d", "e")))
     if len(values) < least:
-        raise WrongError("Unreadable")
+        raise PoscarError("Unreadable")
     return values if len(values) == most else values[:least]
 
 
-def best_mapping(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> Any:
+def best_mapping(
+    gold: PoscarCrystal, answer: PoscarCrystal, limits: dict[str, float]
+) -> Any:
     """Displacements of the first mapping within the limit, else of the best that is nearly."""
     if Counter(gold.species) != Counter(answer.species):
-        raise WrongError("CompositionMismatch")
+        raise PoscarError("CompositionMismatch")
     kinds, given = np.array(gold.species), np.array(answer.species)
     rarest = min(Counter(gold.species).items(), key=lambda item: (item[1], item[0]))[0]
     best, worst = None, np.inf
@@ -139,11 +141,11 @@ def best_mapping(gold: Crystal, answer: Crystal, limits: dict[str, float]) -> An
                 if worst <= limits["site"]:
                     return best
     if best is None:
-        raise WrongError("SiteMismatch" if mapped_cells else "LatticeMismatch")
+        raise PoscarError("SiteMismatch" if mapped_cells else "LatticeMismatch")
     return best
 
 
-def bases(answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
+def bases(answer: PoscarCrystal, cell: Lattice, limits: dict[str, float]) -> Any:
     """The answer's fractions in every basis of its lattice that is like the gold's cell."""
     own = Lattice(answer.matrix)
     if not VOLUMES[0] < own.volume / cell.volume < VOLUMES[1]:
@@ -162,7 +164,9 @@ def bases(answer: Crystal, cell: Lattice, limits: dict[str, float]) -> Any:
             yield fractions @ np.linalg.inv(change)
 
 
-def assign(gold: Crystal, moved: Any, kinds: Any, given: Any, within: float) -> Any:
+def assign(
+    gold: PoscarCrystal, moved: Any, kinds: Any, given: Any, within: float
+) -> Any:
     """Fractional displacements of the sites in gold's order, the mean one removed.
 
     ``None`` where a site is farther than ``within`` from all of its species: no translation that
@@ -190,11 +194,11 @@ def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, 
     said: dict[str, Any] = {"error": None, "worst": None, "fault": None}
     try:
         right = read_poscar(gold)
-    except WrongError as error:
+    except PoscarError as error:
         return said | {"fault": str(error)}
     try:
         found = best_mapping(right, read_poscar(answer), limits)
-    except WrongError as error:
+    except PoscarError as error:
         return said | {"error": str(error)}
     worst = float(np.linalg.norm(found @ right.matrix, axis=1).max())
     return said | {

@@ -41,7 +41,7 @@ class Integer(_Strict):
     unit: str = ""
 
 
-class Interval(_Strict):
+class NumberRange(_Strict):
     """A number between two others, ends included."""
 
     low: float
@@ -87,14 +87,14 @@ def _form(answer: Any) -> str:
         return form.__name__ if form in _KINDS else "str"
     forms = {"value": Integer, "rubric": Rubric, "poscar": Poscar}
     return next(
-        (form.__name__ for key, form in forms.items() if key in answer), "Interval"
+        (form.__name__ for key, form in forms.items() if key in answer), "NumberRange"
     )
 
 
 _KINDS: dict[type[object], Kind] = {
     str: "choice",
     Integer: "number",
-    Interval: "number",
+    NumberRange: "number",
     Rubric: "text",
     Poscar: "poscar",
 }
@@ -102,7 +102,7 @@ _FORMS = {form.__name__ for form in _KINDS}
 Answer = Annotated[
     Annotated[str, Tag("str")]
     | Annotated[Integer, Tag("Integer")]
-    | Annotated[Interval, Tag("Interval")]
+    | Annotated[NumberRange, Tag("NumberRange")]
     | Annotated[Rubric, Tag("Rubric")]
     | Annotated[Poscar, Tag("Poscar")],
     Discriminator(_form),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.benchmarks.invented import lexicon
-from experiments.benchmarks.invented.crystals import Crystal
+from experiments.benchmarks.invented.crystals import WorldCrystal
 from experiments.benchmarks.invented.graph import (
     Choice,
     Convention,
@@ -274,7 +274,7 @@ class Interpreter:
         value = next(filter(None, default.groups())) if default else None
         return Choice(argument.arg, "mode", tuple(known), default=value)
 
-    def solve(self, description: str, crystal: Crystal) -> Edge:
+    def solve(self, description: str, crystal: WorldCrystal) -> Edge:
         """The plan of a property; raises where something is not there."""
         named = TERM.search(description.lower())
         term = named[1] if named else ""

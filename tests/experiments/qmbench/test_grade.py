@@ -141,7 +141,7 @@ def views(draw, names):
     if draw(st.booleans()):
         fractions %= 1
     order = draw(st.permutations(range(len(fractions))))
-    return name, grade.Crystal(
+    return name, grade.PoscarCrystal(
         matrix, tuple(crystal.species[i] for i in order), fractions[order]
     )
 
