@@ -146,7 +146,7 @@ class ModelClient:
         self.dialect = Dialect(self.config.settings, self.config.tools == "text")
         self.adjustments: list[str] = []
         self._slots = asyncio.Semaphore(self.concurrency)
-        self._slow = False  # whether a reply took longer than it may
+        self._stream: dict[str, Any] = {}  # fields, once a reply took too long
         self._window: tuple[int | None] | None = None  # once it was asked for
         self._cuts = False  # whether a prompt was cut without a word
 
@@ -303,27 +303,28 @@ class ModelClient:
         )
 
         async def once() -> Sent:
-            streamed = self._slow and isinstance(send, Endpoint)
-            asked = body | STREAMED if streamed and "stream" in body else body
+            streamed = bool(self._stream) and "stream" in body
             try:
                 async with asyncio.timeout(seconds):
-                    completion = await send(asked)
+                    completion = await send(body | self._stream if streamed else body)
+                sent = sent_of(
+                    completion if isinstance(send, Endpoint) else redacted(completion),
+                    offered=offered,
+                    logprobs=logprobs,
+                    most=self.config.max_reply_bytes,
+                )
             except TimeoutError:
-                if isinstance(send, Endpoint) and not self._slow:
-                    self._slow = True
+                if isinstance(send, Endpoint) and not self._stream:
+                    self._stream = STREAMED
                     self._adjust(
                         f"replies are streamed: one took longer than {seconds:g} s"
                     )
                 raise late from None
             except EndpointError as error:
                 error.passing &= excess_of(error) is None
+                if streamed and "stream_options" in str(error):
+                    self._stream, error.passing = {"stream": True}, True
                 raise
-            sent = sent_of(
-                completion if isinstance(send, Endpoint) else redacted(completion),
-                offered=offered,
-                logprobs=logprobs,
-                most=self.config.max_reply_bytes,
-            )
             if streamed and sent.stop == "length" and sent.is_empty:
                 raise late
             return sent

@@ -63,7 +63,7 @@ def refusal(status: int, text: str, headers: Mapping[str, str]) -> EndpointError
     if 300 <= status < 400 and "location" in headers:
         target = headers["location"][:200]
         message += f" (it redirects to {target}; set that address instead)"
-    insists = headers.get("x-should-retry") == "true"
+    insists = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
     wait = _wait_of_headers(headers) or _wait_of_text(text)
     return _error(message, status, text, wait=wait, insists=insists)
 
@@ -88,11 +88,12 @@ def _error(
     text: str,
     *,
     wait: float,
-    insists: bool = False,
+    insists: bool | None = None,
 ) -> EndpointError:
     text = text[:MAX_TEXT]
     permanent = _PERMANENT.search(text) is not None and status not in _GATEWAY
     passing = status is None or status >= 500 or status in PASSING
+    passing = passing and not permanent and wait <= LONGEST_WAIT
     loading = (
         status in {None, 429, 500, 503}
         and _LOADING.search(text) is not None
@@ -101,7 +102,7 @@ def _error(
     return EndpointError(
         message,
         status,
-        passing=insists or (passing and not permanent and wait <= LONGEST_WAIT),
+        passing=passing if insists is None else insists,
         wait=wait,
         loading=loading and not permanent,
     )
