@@ -27,7 +27,7 @@ from docgen.skill import doctests, drift, write_skill
 from docgen.sources import owners_of
 from docgen.symbols import Library
 from docgen.texts import WrittenText
-from experiments.benchmarks.folder.from_tests.command import Options as TestOptions
+from experiments.benchmarks.folder.from_tests.command import TestOptions
 from experiments.benchmarks.folder.from_tests.command import build as build_questions
 from experiments.benchmarks.question_format import QuestionError
 from matsmith.core.command import Command, Nothing, Word, run_one_of
@@ -50,7 +50,7 @@ _REASON = 300  # characters
 IMPORT_SECONDS = 60.0  # of processor time
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class LearnOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith learn``."""
 
     library: Annotated[str, Word()] = Field(
@@ -83,7 +83,9 @@ class Named(BaseModel, extra="forbid"):
     )
 
 
-async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, Library]:
+async def learn(
+    options: LearnOptions, say: Callable[[str], None]
+) -> tuple[Learnt, Library]:
     """Learn a library; what was learnt under its name before is replaced at the very end.
 
     Whatever fails before leaves that as it was. The symbols come with it, for a skill.
@@ -101,12 +103,12 @@ async def learn(options: Options, say: Callable[[str], None]) -> tuple[Learnt, L
             )
             distribution, _ = wheel_metadata(wheel)
         with libraries.staged(options.name or distribution) as folder:
-            source = Source(options.library, project, wheel, distribution)
+            source = LibrarySource(options.library, project, wheel, distribution)
             return await _learn_into(folder, options, source, say)
 
 
 @dataclass(frozen=True)
-class Source:
+class LibrarySource:
     """Where a library comes from: a project that was built, or an index."""
 
     given: str
@@ -117,8 +119,8 @@ class Source:
 
 async def _learn_into(
     folder: Path,
-    options: Options,
-    source: Source,
+    options: LearnOptions,
+    source: LibrarySource,
     say: Callable[[str], None],
 ) -> tuple[Learnt, Library]:
     """Environment, documents, index and questions of a library, in a folder of its own."""
@@ -164,7 +166,7 @@ def _absolute(project: Path) -> str:
 
 
 async def _make_environment(
-    out: Path, options: Options, source: Source, say: Callable[[str], None]
+    out: Path, options: LearnOptions, source: LibrarySource, say: Callable[[str], None]
 ) -> None:
     """Write the environment that holds the library."""
     if source.wheel is None:
@@ -279,7 +281,7 @@ def _tests(folder: str | None, project: Path | None) -> Path | None:
     )
 
 
-async def _learn(options: Options) -> int:
+async def _learn(options: LearnOptions) -> int:
     if options.check is not None:
         return _drift(options)
     start = time.monotonic()
@@ -306,7 +308,7 @@ async def _examples(library: Library, env: str) -> dict[str, str]:
     return {name: codes[name] for name, one in checked.items() if one.verdict == "runs"}
 
 
-def _drift(options: Options) -> int:
+def _drift(options: LearnOptions) -> int:
     assert options.check is not None
     found = libraries.learnt(options.name or options.library)
     site = environments.site_packages(found.env)
@@ -365,7 +367,9 @@ async def _refresh(named: Named) -> int:
         print(f"{one.name}: nothing has changed")
         return 0
     settings = one.model_dump(include={"name", "base", "build", "tests"})
-    return await _learn(Options.model_validate({"library": one.source, **settings}))
+    return await _learn(
+        LearnOptions.model_validate({"library": one.source, **settings})
+    )
 
 
 def _forget(named: Named) -> int:
@@ -378,7 +382,7 @@ def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
 
 
-main = Command("matsmith learn", str(__doc__), Options, _learn)
+main = Command("matsmith learn", str(__doc__), LearnOptions, _learn)
 
 
 def library(arguments: Sequence[str] | None = None) -> int:

@@ -28,7 +28,7 @@ _DAY = 86_400.0
 
 
 @dataclass(frozen=True)
-class Item:
+class CachedItem:
     """Something that was built."""
 
     path: Path
@@ -49,12 +49,12 @@ class Prune(BaseModel, extra="forbid"):
     dry: bool = Field(False, description="only say what would be removed")
 
 
-def items(cache: Path) -> list[Item]:
+def items(cache: Path) -> list[CachedItem]:
     """What is in the cache and can be built again, the longest unused first."""
     needed = {environments.folder(name) for name in environments.names()}
     seen: set[tuple[int, int]] = set()
     found = [
-        Item(path, *_measure(path, seen), path in needed)
+        CachedItem(path, *_measure(path, seen), path in needed)
         for kind in KINDS
         for path in sorted((cache / kind).glob("*"))
         if path.name not in _KEPT
@@ -82,7 +82,7 @@ def _measure(path: Path, seen: set[tuple[int, int]]) -> tuple[int, float]:
     return total, used
 
 
-def remove(item: Item) -> bool:
+def remove(item: CachedItem) -> bool:
     """Remove something, unless somebody is building it; returns whether it is gone."""
     # As `sandbox.environments` and `indexes.corpus` call it.
     plain, hidden = (

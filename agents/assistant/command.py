@@ -37,7 +37,7 @@ def _in_a_folder(path: Path) -> Path:
     return path
 
 
-class Asked(BaseModel):
+class AskWords(BaseModel):
     """The words of ``matsmith ask`` and ``serve``; what an option takes is its description."""
 
     words: list[str] = []
@@ -56,7 +56,7 @@ class Asked(BaseModel):
     demo: bool = False
 
 
-def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> Asked:
+def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> AskWords:
     """Read the words; an option that the command has not is an override, and refused as one."""
     found: dict[str, Any] = {"words": [], "overrides": [], "files": []}
     rest = list(arguments)
@@ -92,11 +92,11 @@ def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> Aske
         else:
             found["overrides" if _is_setting(argument) else "words"].append(argument)
     try:
-        return Asked.model_validate(found)
+        return AskWords.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        why = Asked.model_fields[name].description
+        why = AskWords.model_fields[name].description
         raise UsageError(f"--{name} {first['input']}: {why}") from error
 
 
@@ -109,7 +109,7 @@ def _is_setting(argument: str) -> bool:
     return bool(difflib.get_close_matches(head, AssistantConfig.model_fields, 1, 0.7))
 
 
-async def _answer(asked: Asked, config: AssistantConfig, progress: Console) -> int:
+async def _answer(asked: AskWords, config: AssistantConfig, progress: Console) -> int:
     # Imports keep the loop from its signals: until a question can be asked, Ctrl-C ends all,
     # at once: a thread that draws a spinner while the interpreter winds down can abort it.
     def end(*_: object) -> None:

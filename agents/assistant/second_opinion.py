@@ -45,7 +45,7 @@ _CONTAINERS = frozenset(
 
 
 @dataclass(frozen=True)
-class Quantity:
+class FileQuantity:
     """What a value is by its name: a fact of a reading, its unit, and how far it may be off."""
 
     fact: str
@@ -154,7 +154,7 @@ def _readings(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def quantity_of(value: Value) -> Quantity | None:
+def quantity_of(value: Value) -> FileQuantity | None:
     """The fact of a file that a value claims to be, by the words of its name."""
     name, unit = split_unit(value.name)
     word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
@@ -162,7 +162,7 @@ def quantity_of(value: Value) -> Quantity | None:
         word += "_per_atom"
     for pattern, (fact, fact_unit, tolerance) in RULES["recomputed"].items():
         if re.fullmatch(pattern, word):
-            return Quantity(fact, fact_unit, tolerance)
+            return FileQuantity(fact, fact_unit, tolerance)
     return None
 
 
@@ -171,7 +171,7 @@ def _unit_of(value: Value) -> str:
 
 
 def _is_of_another_cell(
-    value: Value, quantity: Quantity, tree: ast.Module, question: str
+    value: Value, quantity: FileQuantity, tree: ast.Module, question: str
 ) -> bool:
     """Whether the value may be about something else than the structure as it was read."""
     code = text_of(tree)
@@ -242,7 +242,7 @@ def _container_names(tree: ast.Module) -> set[str]:
     return {name for name, is_container in made.items() if is_container}
 
 
-def agrees(value: Any, reference: Any, quantity: Quantity) -> bool:
+def agrees(value: Any, reference: Any, quantity: FileQuantity) -> bool:
     """Whether a value is the reference, or nothing can be said."""
     if isinstance(value, bool) or value is None:
         return True
@@ -308,7 +308,7 @@ def formula(composition: Composition) -> str:
     return " ".join(f"{element}{amount:g}" for element, amount in composition.items())
 
 
-def _shown(reference: Any, quantity: Quantity) -> str:
+def _shown(reference: Any, quantity: FileQuantity) -> str:
     if quantity.fact == "distances":
         return "no two sites at that distance"
     if isinstance(reference, Mapping):

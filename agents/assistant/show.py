@@ -45,7 +45,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class Block:
+class AnswerBlock:
     """One part of an answer; its text is of hostile origin."""
 
     kind: Kind
@@ -54,26 +54,26 @@ class Block:
     head: bool = False  # whether the first row is one
 
 
-def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
+def blocks(answer: Answer, folder: Path | None = None) -> Iterator[AnswerBlock]:
     """The first line is the answer; below it all to believe it. Its files lie in ``folder``."""
     failed = answer.text or f"{answer.outcome or ''}"
     head = _HEADS.get(answer.kind, "")
-    yield Block(
+    yield AnswerBlock(
         "head", sentence(answer.values) if answer.works else f"{head}: {failed}"
     )
     if answer.works and answer.text:  # some values, and what the others lack
-        yield Block("note", f"needs input: {answer.text}")
+        yield AnswerBlock("note", f"needs input: {answer.text}")
     if answer.said:
-        yield Block("text", answer.said)
-    yield from (Block("note", note) for note in answer.notes)
+        yield AnswerBlock("text", answer.said)
+    yield from (AnswerBlock("note", note) for note in answer.notes)
     if answer.values:
         yield from _tables(answer)
-        yield Block("soft", behind(answer))
+        yield AnswerBlock("soft", behind(answer))
     if answer.error:
-        yield Block("error", answer.error)
+        yield AnswerBlock("error", answer.error)
     if answer.files:
         at = [f.name if folder is None else str(folder / f.name) for f in answer.files]
-        yield Block(
+        yield AnswerBlock(
             "files",
             "Files",
             [
@@ -86,7 +86,7 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
             f"{n} {answer.versions[n]}" for n in _DISTRIBUTIONS if n in answer.versions
         ]
         ran = f"executed in the {answer.tier} sandbox on {', '.join(there)}: {answer.outcome}"
-        yield Block(
+        yield AnswerBlock(
             "code",
             f"Code ({ran if answer.outcome else 'not executed'})",
             [[answer.code]],
@@ -95,12 +95,12 @@ def blocks(answer: Answer, folder: Path | None = None) -> Iterator[Block]:
         found = [f"{s.name}  {s.distribution} {s.version}" for s in answer.sources]
         more = [f"{len(found) - SOURCES} more"] if len(found) > SOURCES else []
         listed = [[text] for text in found[:SOURCES] + more]
-        yield Block("list", "Sources (what the code uses)", listed)
+        yield AnswerBlock("list", "Sources (what the code uses)", listed)
     if answer.tried:
         tried = [[f"{number}. {text}"] for number, text in enumerate(answer.tried, 1)]
-        yield Block("list", "Tried", tried)
+        yield AnswerBlock("list", "Tried", tried)
     model = answer.model or "no model"
-    yield Block("soft", f"{model}: {spent(answer.usage)}, {answer.seconds:.1f} s")
+    yield AnswerBlock("soft", f"{model}: {spent(answer.usage)}, {answer.seconds:.1f} s")
 
 
 def sentence(values: Sequence[Value]) -> str:
@@ -151,20 +151,20 @@ def _words(value: Value) -> str:
     )
 
 
-def _tables(answer: Answer) -> Iterator[Block]:
+def _tables(answer: Answer) -> Iterator[AnswerBlock]:
     """Lists of records as tables of their own; the other values with all digits."""
     head = sentence(answer.values)
     plain = [v for v in answer.values if _records(v.value) is None]
     if any(v.text.strip("'") not in head for v in plain):
         rows = [(v.name, f"{v.text}{f' {v.unit}' if v.unit else ''}") for v in plain]
-        yield Block("table", "", rows)
+        yield AnswerBlock("table", "", rows)
     for value in answer.values:
         if (rows_ := _records(value.value)) is not None:
             unit = f" ({value.unit})" if value.unit else ""
             more = f", the first {ROWS} of {len(value.value)}" * (
                 len(value.value) > ROWS
             )
-            yield Block("table", f"{value.name}{unit}{more}", rows_, head=True)
+            yield AnswerBlock("table", f"{value.name}{unit}{more}", rows_, head=True)
 
 
 def _records(value: Any) -> list[list[str]] | None:

@@ -35,8 +35,8 @@ UNTOUCHED = ("annotation", "returns", "pattern")
 
 
 def run_traced(code: str, entry: str, inputs: list[str]) -> dict[str, Any]:
-    """What ``entry()`` of the code returns, and what it used: fields of ``answers.Trace``."""
-    trace = Trace(inputs)
+    """What ``entry()`` of the code returns, and what it used: fields of ``answers.Tracer``."""
+    trace = Tracer(inputs)
     module = types.ModuleType("main")
     path = os.path.join(os.getcwd(), "main.py")  # noqa: PTH118, PTH109 - no import that is not needed
     with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:  # noqa: PTH123
@@ -94,7 +94,7 @@ def _note(function: str, node: ast.expr, *given: ast.expr) -> ast.Call:
     return ast.copy_location(note, node)
 
 
-class Trace:
+class Tracer:
     """What the code used, in the order in which it did."""
 
     def __init__(self, inputs: list[str]) -> None:

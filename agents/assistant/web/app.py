@@ -101,7 +101,7 @@ class Upload(BaseModel, extra="forbid", val_json_bytes="base64"):
     data: bytes
 
 
-class Asked(BaseModel, extra="forbid"):
+class AskRequest(BaseModel, extra="forbid"):
     """A question as the page sends it."""
 
     question: Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -134,7 +134,7 @@ class Working:
             sent += 1
 
 
-class Page:
+class ConversationPage:
     """The routes over conversations, one at a time; uploads are kept in the folder ``inputs``."""
 
     def __init__(self, session: Session, inputs: Path) -> None:
@@ -186,7 +186,7 @@ class Page:
         )
 
     async def _ask(self, request: Request) -> Response:
-        asked = await _read(request, Asked)
+        asked = await _read(request, AskRequest)
         if self.session.busy:
             raise HTTPException(409, "another question is being worked on")
         paths = [self._keep(upload) for upload in asked.files]
@@ -203,7 +203,9 @@ class Page:
         store.private(path).write_bytes(upload.data)
         return path
 
-    async def _work(self, asked: Asked, paths: list[Path], working: Working) -> None:
+    async def _work(
+        self, asked: AskRequest, paths: list[Path], working: Working
+    ) -> None:
         """Steps as they happen, then the answer; a page that is closed can be opened again."""
 
         def listen(event: Event) -> None:
@@ -312,7 +314,7 @@ async def serve(
         token = secrets.token_urlsafe(24)
         say = Console(stderr=True, soft_wrap=True, highlight=False)
         async with open_assistant(config, say=say.print) as assistant:
-            page = Page(assistant.session(folder), Path(private) / "inputs")
+            page = ConversationPage(assistant.session(folder), Path(private) / "inputs")
             settings = uvicorn.Config(
                 page.app(port=port, token=token),
                 log_level="warning",

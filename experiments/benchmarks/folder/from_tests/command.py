@@ -39,7 +39,7 @@ from sandbox import environments, stoppable
 from sandbox.base import Execution, Outcome
 
 
-class Options(BaseModel, extra="forbid", frozen=True):
+class TestOptions(BaseModel, extra="forbid", frozen=True):
     """Arguments of ``matsmith questions``."""
 
     tests: Path = Field(description="a test file, or a folder with test_*.py")
@@ -57,7 +57,7 @@ class Options(BaseModel, extra="forbid", frozen=True):
 
 
 async def build(
-    options: Options, console: Console
+    options: TestOptions, console: Console
 ) -> tuple[dict[str, list[str]], list[Rejected]]:
     """Build every question that the tests give: id -> properties, and what was rejected.
 
@@ -111,7 +111,7 @@ def show(built: Mapping[str, Sequence[str]], rejected: Sequence[Rejected]) -> No
     print(f"{len(built)} questions, {count} properties, {len(rejected)} rejected")
 
 
-async def _action(options: Options) -> int:
+async def _action(options: TestOptions) -> int:
     built, rejected = await build(options, Console())
     show(built, rejected)
     print(
@@ -120,7 +120,7 @@ async def _action(options: Options) -> int:
     return 0 if built else 1
 
 
-main = Command("matsmith questions", str(__doc__), Options, _action, (OSError,))
+main = Command("matsmith questions", str(__doc__), TestOptions, _action, (OSError,))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Builder:
             # One reason for a whole test, besides those of its single assertions.
             self.rejected.append(Rejected(program.test, str(error)))
 
-    async def _record(self, program: Program) -> list[parts.Asked]:
+    async def _record(self, program: Program) -> list[parts.AskedValue]:
         """Run the instrumented test and keep the assertions whose values can be asked for."""
         runs = await self.checker.run(
             parts.instrumented(program), self.questions, parts.ENTRY
@@ -157,14 +157,14 @@ class Builder:
             try:
                 found = _shape(first[number], other[number], assertion.kind)
                 tolerance = parts.tolerance(found, assertion)
-                asked.append(parts.Asked(number, assertion, found, tolerance))
+                asked.append(parts.AskedValue(number, assertion, found, tolerance))
             except Unusable as error:
                 self.rejected.append(Rejected(program.test, str(error), assertion.line))
         return asked
 
     async def _write(
-        self, program: Program, asked: list[parts.Asked]
-    ) -> list[parts.Asked]:
+        self, program: Program, asked: list[parts.AskedValue]
+    ) -> list[parts.AskedValue]:
         """Write a question; where assertions fail a gate by themselves, return the others."""
         masks = parts.masks_of(program, [item.number for item in asked], self.library)
         if not masks:

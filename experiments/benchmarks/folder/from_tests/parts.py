@@ -165,7 +165,7 @@ def same(first: Any, other: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedValue:
     """An assertion that is to become a property."""
 
     number: int
@@ -390,7 +390,10 @@ def _trying(part: Assertion, silent: str, caught: str) -> str:
 
 
 def describe(
-    program: Program, asked: Sequence[Asked], masks: Mapping[str, str], library: Library
+    program: Program,
+    asked: Sequence[AskedValue],
+    masks: Mapping[str, str],
+    library: Library,
 ) -> list[PropertySpec]:
     """The properties, described by the documentation of what their values are computed with."""
     properties = []
@@ -415,7 +418,7 @@ def describe(
     return properties
 
 
-def _summary(program: Program, asked: Asked, library: Library) -> str:
+def _summary(program: Program, asked: AskedValue, library: Library) -> str:
     """First sentence about what gives the value; empty when nothing is documented."""
     for node in origins(program, asked.assertion):
         symbols = _candidates(library, node, program)
