@@ -12,8 +12,8 @@ from werkzeug import Response
 from agents.budget import Budget, Meter
 from agents.episode import Context
 from agents.models import Message, ModelClient, ModelConfig, ModelError, build_model
-from agents.models.client import Chat, open_chat
-from agents.models.recordings import ReplyCache
+from agents.models.cache import ReplyCache
+from agents.models.chat import Chat, open_chat
 from agents.models.reply import read, sent_of
 from agents.systems.single import Single
 from tests.agents.scripted import ScriptedModel, client, code_reply
