@@ -146,11 +146,11 @@ async def selftest(config: SandboxConfig) -> dict[str, Any]:
         )
 
     async with get_sandbox(config) as sandbox:
-        found = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
+        probed = await sandbox.call("sandbox.inside.probe", "probe", timeout=60)
         for control in CONTROLS:
-            name, ended = control.__name__, found.outcome is Outcome.OK
+            name, ended = control.__name__, probed.outcome is Outcome.OK
             meaning = str(control.__doc__).rstrip(".")
-            note(name, meaning, found.result[name] if ended else found.error)
+            note(name, meaning, probed.result[name] if ended else probed.error)
         for name, trial in MACHINE["trials"].items():
             if "before" in trial:
                 await sandbox.run(trial["before"], "", timeout=10)

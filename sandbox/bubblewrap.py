@@ -132,12 +132,12 @@ class Bubblewrap:
             sources += [environment.prefix / "lib", environment.prefix / "bin"]
         root, me = os.geteuid() == 0, os.getpid()
         hidden = list(map(str, sources))
-        shown = (
+        visible = (
             [f"{launcher.PLACE}/{index}" for index in range(len(hidden))]
             if root
             else hidden
         )
-        command = [*self._command(environment, shown), *SERVE]
+        command = [*self._command(environment, visible), *SERVE]
         if root or group:
             order = json.dumps([me, FIRST_USER + me, str(group or ""), hidden, command])
             command = [sys.executable, "-I", "-S", "-c", LAUNCH, order]
@@ -149,7 +149,7 @@ class Bubblewrap:
         }
 
     def _command(
-        self, environment: environments.Environment, shown: list[str]
+        self, environment: environments.Environment, visible: list[str]
     ) -> list[str]:
         command = [shutil.which("bwrap") or "bwrap", *CONFINEMENT["bubblewrap"]]
         for name in CONFINEMENT["shown"]:
@@ -160,7 +160,7 @@ class Bubblewrap:
                 command += ["--ro-bind", name, name]
         places = [environments.IN_FRONT] if environment.own else []
         places += [f"{environment.base}/{name}" for name in ("lib", "bin")]
-        for source, place in zip(shown[1:], places, strict=False):
+        for source, place in zip(visible[1:], places, strict=False):
             command += ["--ro-bind", source, place]
         # The base's own packages are not part of the environment: something empty covers them.
         for folder in (
@@ -172,13 +172,17 @@ class Bubblewrap:
                 command += ["--tmpfs", place, "--remount-ro", place]
         command += [
             "--ro-bind",
-            f"{shown[0]}/lib",
+            f"{visible[0]}/lib",
             "/env/lib",
             "--symlink",
             "lib",
             "/env/lib64",
         ]
-        command += ["--ro-bind", f"{shown[0]}/{environments.INSIDE}", "/env/pyvenv.cfg"]
+        command += [
+            "--ro-bind",
+            f"{visible[0]}/{environments.INSIDE}",
+            "/env/pyvenv.cfg",
+        ]
         command += [
             "--symlink",
             f"{environment.base}/bin/{environment.python}",

@@ -68,9 +68,9 @@ def _sources(environment: environments.Environment) -> list[Sources]:
     ]
     own = environment.own
     if own is not None and os.access(own, os.W_OK):
-        kept = own / environments.COMPILED  # replaced with the packages
-        kept.mkdir(exist_ok=True)
-        places.append(Sources(own, environments.IN_FRONT, kept / STAMP))
+        cache = own / environments.COMPILED  # replaced with the packages
+        cache.mkdir(exist_ok=True)
+        places.append(Sources(own, environments.IN_FRONT, cache / STAMP))
     return places
 
 

@@ -70,8 +70,8 @@ def _outcome(reason: str | None, status: int, message: bytes) -> Execution:
 
 
 def _killed(number: int) -> Execution:
-    known = number in set(signal.Signals)
-    name = signal.Signals(number).name if known else str(number)
+    named = number in set(signal.Signals)
+    name = signal.Signals(number).name if named else str(number)
     return Execution(Outcome.KILLED, error=f"{KILLED_BY} {name}")
 
 

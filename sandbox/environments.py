@@ -152,17 +152,19 @@ def _overlay(name: str) -> Overlay | None:
 
 def own_packages(name: str) -> Path | None:
     """Of an overlay: its own packages on the host; a container is shown them as they are."""
-    found = _overlay(name)
-    if found is None:
+    overlay = _overlay(name)
+    if overlay is None:
         return None
-    list(files(found.packages))  # raises where one is a link, which would show the host
-    return found.packages
+    list(
+        files(overlay.packages)
+    )  # raises where one is a link, which would show the host
+    return overlay.packages
 
 
 def lock_file(name: str) -> Path:
     """The lock file of what is installed; raises :class:`SandboxError` for an unknown name."""
-    found = _overlay(name)
-    name = name if found is None else found.base
+    overlay = _overlay(name)
+    name = name if overlay is None else overlay.base
     if "/" in name:
         path = Path(name).expanduser().resolve() / "requirements.lock"
         if not path.is_file():
@@ -202,10 +204,12 @@ def wanted_python(name: str) -> str | None:
 
 def folder(name: str) -> Path:
     """Where the environment is, or will be, built; of an overlay, only links are there."""
-    found, lock = _overlay(name), lock_file(name)
-    if found is not None:
-        place = found.packages.parent
-        content = f"{folder(found.base)}\0{found.packages}\0{found.digest}".encode()
+    overlay, lock = _overlay(name), lock_file(name)
+    if overlay is not None:
+        place = overlay.packages.parent
+        content = (
+            f"{folder(overlay.base)}\0{overlay.packages}\0{overlay.digest}".encode()
+        )
     else:
         place, content = (
             lock.parent,
@@ -219,18 +223,18 @@ def folder(name: str) -> Path:
 
 def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environment:
     """Build the environment unless it is there; ``say`` is called with each line of progress."""
-    target, found = folder(name), _overlay(name)
-    base = None if found is None else build(found.base, say=say)
+    target, overlay = folder(name), _overlay(name)
+    base = None if overlay is None else build(overlay.base, say=say)
     target.parent.mkdir(parents=True, exist_ok=True)
     stamp = target / STAMP
     with FileLock(target.with_name(f"{target.name}.lock")):  # a second builder waits
         facts = json.loads(stamp.read_text()) if stamp.exists() else None
-        if facts is None or _is_stale(facts, found):
+        if facts is None or _is_stale(facts, overlay):
             shutil.rmtree(target, ignore_errors=True)
             try:
                 facts = (
-                    _link(found, base, target)
-                    if found and base
+                    _link(overlay, base, target)
+                    if overlay and base
                     else _install(name, target, say)
                 )
             except BaseException:
@@ -240,8 +244,8 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
             unfinished = target / "stamp.json"
             unfinished.write_text(json.dumps(facts, indent=1))
             unfinished.rename(stamp)  # last: a half-built environment has no stamp
-    if found is not None and base is not None:
-        return replace(base, name=name, own=found.packages)
+    if overlay is not None and base is not None:
+        return replace(base, name=name, own=overlay.packages)
     return Environment(
         name, target, Path(facts["prefix"]), facts["base"], facts["python"]
     )
@@ -299,27 +303,27 @@ def copy_lock(name: str, folder: Path) -> None:
         shutil.copy(wheel, folder / "wheels")
 
 
-def _link(found: Overlay, base: Environment, target: Path) -> dict[str, Any]:
+def _link(overlay: Overlay, base: Environment, target: Path) -> dict[str, Any]:
     """Make the folder of an overlay: one ``site-packages`` that shows both, for who reads it.
 
     It holds links to the own packages and to everything else in ``base``, as if installed.
     """
-    shown = {path.name: path for path in base.packages.iterdir()}
-    for path in sorted(found.documented.iterdir()):
-        if shown.setdefault(path.name, path) != path and path.name != COMPILED:
+    entries = {path.name: path for path in base.packages.iterdir()}
+    for path in sorted(overlay.documented.iterdir()):
+        if entries.setdefault(path.name, path) != path and path.name != COMPILED:
             raise SandboxError(
-                f"{printable(path)}: the environment {found.base!r} has a package of that name;"
+                f"{printable(path)}: the environment {overlay.base!r} has a package of that name;"
                 " rename yours"
             )
     site = target / base.packages.relative_to(base.folder)
     site.mkdir(parents=True)
-    for name in shown.keys() - {COMPILED}:
-        (site / name).symlink_to(shown[name])
+    for name in entries.keys() - {COMPILED}:
+        (site / name).symlink_to(entries[name])
     facts = json.loads((base.folder / STAMP).read_text())
     return {
         **facts,
-        "packages": {OWN: found.digest[:12]},
-        "documented": str(found.documented),
+        "packages": {OWN: overlay.digest[:12]},
+        "documented": str(overlay.documented),
     }
 
 
@@ -378,9 +382,13 @@ def uv(
     **variables: str,
 ) -> None:
     """Run uv in a folder; raises :class:`SandboxError` with the end of what it said."""
-    known = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+    inherited = {
+        key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"
+    }
     command = [sys.executable, "-m", "uv", *arguments]
-    done = stoppable.execute(command, env=known | variables, umask=0o022, cwd=folder)
+    done = stoppable.execute(
+        command, env=inherited | variables, umask=0o022, cwd=folder
+    )
     if done.returncode != 0:
         if (cause := _NO_WHEEL.search(" ".join(done.stderr.split()))) is not None:
             raise SandboxError(
@@ -418,8 +426,8 @@ def installed_versions(name: str) -> Mapping[str, str]:
 
 def _distributions(target: Path) -> dict[str, str]:
     site = next(target.glob("lib/python3*/site-packages"))
-    found = importlib.metadata.distributions(path=[str(site)])
+    installed = importlib.metadata.distributions(path=[str(site)])
     pairs = (
-        (re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in found
+        (re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in installed
     )
     return dict(sorted(pairs))

@@ -56,14 +56,14 @@ class Inputs:
     @classmethod
     def read(cls, source: Path) -> Inputs:
         """Read a file, or a folder with everything below it; no links out of it."""
-        root, shown = source.resolve(), printable(source)
+        root, label = source.resolve(), printable(source)
         if not root.exists():
             raise SandboxError(
-                f"input {shown} does not exist; check the mounts of the question"
+                f"input {label} does not exist; check the mounts of the question"
             )
         if not root.is_file() and not root.is_dir():
             raise SandboxError(
-                f"input {shown} is neither a file nor a folder; copy what it gives"
+                f"input {label} is neither a file nor a folder; copy what it gives"
             )
         paths = (
             [root]
@@ -71,16 +71,16 @@ class Inputs:
             else sorted(p for p in root.rglob("*") if p.is_file())
         )
         if not paths:
-            raise SandboxError(f"input {shown} is a folder without files; leave it out")
+            raise SandboxError(f"input {label} is a folder without files; leave it out")
         large = SandboxError(
-            f"input {shown} contains more than {INPUTS_LIMIT >> 20} MB; mount only what the"
+            f"input {label} contains more than {INPUTS_LIMIT >> 20} MB; mount only what the"
             " question needs"
         )
         for path in paths:
             if not path.resolve().is_relative_to(root):
                 link = printable(path)
                 raise SandboxError(
-                    f"input {link} is a link out of {shown}; copy the file instead"
+                    f"input {link} is a link out of {label}; copy the file instead"
                 )
         if sum(path.stat().st_size for path in paths) > INPUTS_LIMIT:
             raise large
@@ -130,10 +130,10 @@ def check_targets(mounts: Sequence[Mount], *, collect: bool = False) -> list[str
                 f" cannot be printed, and not {' or '.join(sorted(own))}"
             )
         targets.append(path)
-    for one, two in itertools.permutations(targets, 2):
-        if two.is_relative_to(one):
+    for outer, inner in itertools.permutations(targets, 2):
+        if inner.is_relative_to(outer):
             raise ValueError(
-                f"mount target {str(two)!r} lies in {str(one)!r}; mount it elsewhere"
+                f"mount target {str(inner)!r} lies in {str(outer)!r}; mount it elsewhere"
             )
     return [path.as_posix() for path in targets]
 

@@ -195,9 +195,9 @@ def learnt(name: str) -> Learnt:
     try:
         return Learnt.model_validate_json(file.read_bytes())
     except OSError:
-        known = ", ".join(one.name for one in all_learnt()) or "none yet"
+        names = ", ".join(each.name for each in all_learnt()) or "none yet"
         raise UsageError(
-            f"no library {name!r}; learnt: {known} (`matsmith learn PATH_OR_DISTRIBUTION`)"
+            f"no library {name!r}; learnt: {names} (`matsmith learn PATH_OR_DISTRIBUTION`)"
         ) from None
     except ValidationError as error:
         raise UsageError(

@@ -169,15 +169,15 @@ def unpack(wheel: Path, folder: Path) -> None:
 
 def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[str]:
     """Why a wheel, unpacked in ``files``, cannot lie in front of ``base``; empty when it can."""
-    found = []
+    reasons = []
     if not wheel.name.endswith("-none-any.whl"):
-        found.append("it has compiled parts, or is for one version of Python only")
+        reasons.append("it has compiled parts, or is for one version of Python only")
     there = {path.name for path in base.packages.iterdir()}
     for path in sorted(files.iterdir()):
         if path.name in there:
-            found.append(f"{base.name} has a {path.name!r} too")
+            reasons.append(f"{base.name} has a {path.name!r} too")
         elif path.suffix in {".data", ".pth"}:
-            found.append(f"{path.name!r} has to be installed")
+            reasons.append(f"{path.name!r} has to be installed")
     ask = [
         "pip",
         "install",
@@ -194,12 +194,12 @@ def obstacles(wheel: Path, files: Path, base: environments.Environment) -> list[
     try:
         environments.uv(ask, wheel.parent, COLUMNS="1000")
     except SandboxError as error:
-        said = " ".join(str(error).split())
-        cause = next(filter(None, (each.search(said) for each in _CAUSES)), None)
-        found.append(
-            f"{base.name} does not have what it needs: {cause[0] if cause else said}"
+        message = " ".join(str(error).split())
+        cause = next(filter(None, (each.search(message) for each in _CAUSES)), None)
+        reasons.append(
+            f"{base.name} does not have what it needs: {cause[0] if cause else message}"
         )
-    return [printable(reason) for reason in found]
+    return [printable(reason) for reason in reasons]
 
 
 def _pin(wanted: Sequence[str], base: str | None, out: Path) -> None:
@@ -258,16 +258,16 @@ async def _build_inside(about: Project, copy: Path, tools: Path) -> tuple[str, b
                 timeout=_SECONDS,
                 mounts=mounts,
             )
-        found = done.result
-        if done.outcome is not Outcome.OK or not isinstance(found, dict):
+        result = done.result
+        if done.outcome is not Outcome.OK or not isinstance(result, dict):
             raise SandboxError(
                 f"project={about.folder}: the build in the sandbox ended with {done.outcome}:"
                 f"\n{printable((done.error or done.stderr)[-2000:])}\nIf it needs something"
                 " that the sandbox lacks and you trust it, use build=host"
             )
-        match found:
+        match result:
             case {"more": [*more]} if len(requires) < _MOST_TOOLS:
-                requires += [str(one) for one in more]
+                requires += [str(requirement) for requirement in more]
             case {"name": str(name), "wheel": bytes(wheel)} if _WHEEL.fullmatch(name):
                 return name, wheel
             case _:

@@ -40,12 +40,14 @@ def failures(execution: Execution) -> list[str]:
     """What the probe found broken, one line each; empty when every control holds."""
     if execution.outcome is not Outcome.OK:
         return [f"the probe ended as {execution.outcome}: {execution.error}"]
-    found = execution.result
-    if not isinstance(found, dict) or set(found) != {
+    answers = execution.result
+    if not isinstance(answers, dict) or set(answers) != {
         each.__name__ for each in probe.CONTROLS
     }:
         return ["the probe's answer is not its own"]
-    return [f"{name}: {reason}" for name, reason in found.items() if reason is not None]
+    return [
+        f"{name}: {reason}" for name, reason in answers.items() if reason is not None
+    ]
 
 
 class Pool(Workers):
@@ -153,16 +155,16 @@ class Pool(Workers):
             await worker.close()
             worker = await self._start()
         self.busy.add(worker)
-        kept = False
+        reusable = False
         try:
             execution = await worker.run(request, inputs)
             worn = worker.runs >= self._recycle_after or worker.leaves_traces
-            kept = (
+            reusable = (
                 not worn and not self._closed
             )  # perhaps while this worker was starting
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self.busy.discard(worker)
-            if kept:
+            if reusable:
                 self.idle.append(worker)
             else:
                 log.debug("a worker ends: %s", await worker.close())

@@ -109,10 +109,10 @@ class Reply:
                 float(header["cpu_seconds"]),
                 header["clean"] is True,
             )
-            known = reply.reason is None or reply.reason in REASONS
+            expected = reply.reason is None or reply.reason in REASONS
         except (ValueError, KeyError, TypeError) as error:
             raise WorkerError(f"a malformed answer: {error}") from error
-        if not known:
+        if not expected:
             raise WorkerError(f"an unknown reason {reply.reason!r:.100}")
         return reply
 

@@ -78,15 +78,15 @@ def judge(prop: Mapping[str, Any], gold: Any, answers: Mapping[Any, Any]) -> str
 
 def wrong_format(form: str, value: Any) -> str | None:
     """Why ``value`` is not in the format asked for; what is more than a format fits everything."""
-    found = misfit(value, read_format(form, exactly=True))
-    if found is None:
+    fault = misfit(value, read_format(form, exactly=True))
+    if fault is None:
         return None
-    if found.length:
-        reason = f"expected tuple of {len(found.wanted.inner)}, got {len(found.value)}"
+    if fault.length:
+        reason = f"expected tuple of {len(fault.wanted.inner)}, got {len(fault.value)}"
     else:
-        wanted = found.wanted if found.wanted.kind == "union" else found.wanted.kind
-        reason = f"expected {wanted}, got {class_name(found.value)}"
-    return f"{found.place}: {reason}" if found.place else reason
+        wanted = fault.wanted if fault.wanted.kind == "union" else fault.wanted.kind
+        reason = f"expected {wanted}, got {class_name(fault.value)}"
+    return f"{fault.place}: {reason}" if fault.place else reason
 
 
 def differ(gold: Any, answer: Any, rule: Rule) -> str | None:
@@ -187,10 +187,10 @@ def _differ_members(gold: Any, answer: Any, rule: Rule) -> str | None:
 
 
 def _find(wanted: Any, items: Sequence[Any], rule: Rule) -> int | None:
-    found = (
+    matches = (
         index for index, item in enumerate(items) if differ(wanted, item, rule) is None
     )
-    return next(found, None)
+    return next(matches, None)
 
 
 def _join(reason: str) -> str:

@@ -122,8 +122,8 @@ class _Decoder:
         except (WireError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - see `decode`
-            told = f"{type(error).__name__}: {error!s:.200}"
-            raise WireError(f"a malformed {plain['$']}: {told}") from None
+            reason = f"{type(error).__name__}: {error!s:.200}"
+            raise WireError(f"a malformed {plain['$']}: {reason}") from None
 
     def _tagged(self, plain: dict[str, Any]) -> Any:
         match plain["$"]:

@@ -79,12 +79,12 @@ class Misfit(NamedTuple):
     length: bool = False
 
     def __str__(self) -> str:
-        found = (
+        description = (
             f"has {len(self.value)} items"
             if self.length
             else f"is {kind_of(self.value)}"
         )
-        return f"{self.place} {found}".strip()
+        return f"{self.place} {description}".strip()
 
 
 ANY = Format("any")
@@ -99,8 +99,8 @@ def read_format(text: str, *, exactly: bool = False) -> Format:
     more text follows.
     """
     tokens = _TOKEN.findall(text[:MAX_TEXT].lower())[::-1]  # the next one stands last
-    found = _union(tokens, 0)
-    return ANY if exactly and (len(text) > MAX_TEXT or tokens) else found
+    form = _union(tokens, 0)
+    return ANY if exactly and (len(text) > MAX_TEXT or tokens) else form
 
 
 def _take(tokens: list[str], *wanted: str) -> bool:
@@ -138,8 +138,8 @@ def _contents(tokens: list[str], kind: str, depth: int) -> tuple[Format, ...]:
     if kind != "dict" and _take(tokens, "of"):
         while tokens and tokens[-1].isdecimal():
             tokens.pop()
-        one = _one(tokens, depth + 1)
-        return () if one is ANY else (one,)
+        item = _one(tokens, depth + 1)
+        return () if item is ANY else (item,)
     inner = _parameters(tokens, depth)
     return (
         inner if kind == "tuple" or len(inner) == (2 if kind == "dict" else 1) else ()
@@ -172,9 +172,9 @@ def misfit(value: Any, wanted: Format, place: str = "") -> Misfit | None:
         return None
     if kind == "union":
         faults = [misfit(value, option, place) for option in wanted.inner]
-        found = [fault for fault in faults if fault is not None]
-        deepest = max(found, key=lambda fault: len(fault.place), default=None)
-        if len(found) < len(faults) or deepest is None:
+        departures = [fault for fault in faults if fault is not None]
+        deepest = max(departures, key=lambda fault: len(fault.place), default=None)
+        if len(departures) < len(faults) or deepest is None:
             return None
         return deepest if deepest.place != place else Misfit(place, wanted, value)
     wrong, value = Misfit(place.strip(), wanted, value), plain(value)

@@ -133,10 +133,10 @@ def secrets() -> Iterator[str]:
             yield f"{path} is visible"
     for home in (*Path("/home").glob("*"), Path("/root")):
         try:
-            found = list(home.iterdir())
+            entries = list(home.iterdir())
         except OSError:
             continue
-        if any(not item.name.startswith(".") or item.is_file() for item in found):
+        if any(not item.name.startswith(".") or item.is_file() for item in entries):
             yield f"{home} is readable"
 
 

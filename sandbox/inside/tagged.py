@@ -154,17 +154,17 @@ def _encode_numpy(value: Any, depth: int) -> Any:
     ):  # an empty text still has an item size
         value = numpy.asarray(value).astype(f"{dtype.kind}1")
         dtype = value.dtype
-    told = {"$": "scalar", "dtype": dtype.str}
+    tagged = {"$": "scalar", "dtype": dtype.str}
     if not scalar:
-        told = {"$": "array", "dtype": dtype.str, "shape": list(value.shape)}
+        tagged = {"$": "array", "dtype": dtype.str, "shape": list(value.shape)}
         if dtype.kind == "O":
             items = [encode(item, depth + 1) for item in value.ravel().tolist()]
-            return told | {"dtype": "object", "v": items}
+            return tagged | {"dtype": "object", "v": items}
     elif dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8):
-        return told | {"v": encode(value.item())}
+        return tagged | {"v": encode(value.item())}
     if dtype.kind in "biufcmMUS":
         raw = base64.b64encode(numpy.ascontiguousarray(value).tobytes()).decode()
-        return told | {"raw": raw}
+        return tagged | {"raw": raw}
     return _opaque(value)
 
 

@@ -107,11 +107,11 @@ class Jail:
         """The processes of the run, as /proc names them; where it is not alone without daemons."""
         if self.known is not None:
             return others(self.known)
-        found, new = [], [str(self.zygote)]
+        pids, new = [], [str(self.zygote)]
         while new:
             new = [child for pid in new for child in children(pid)]
-            found += new
-        return found
+            pids += new
+        return pids
 
     def processor(self) -> float:
         """Seconds of processor time of the run's processes, and of those they waited for."""
@@ -294,9 +294,9 @@ class UserJail(Jail):
         (orders, order), (answer, answers) = os.pipe(), os.pipe()
         pid = os.fork()
         if pid == 0:
-            kept = kernel.renumber([orders, answers], first=3)
+            pipes = kernel.renumber([orders, answers], first=3)
             os.closerange(5, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-            _sweep_on_order(self.SWEEPER, *kept)
+            _sweep_on_order(self.SWEEPER, *pipes)
         os.close(orders)
         os.close(answers)
         return order, answer
@@ -339,12 +339,12 @@ def _clear(folder: str, user: int) -> None:
     Every folder inside a folder is first moved up to the top: no recursion, no long paths.
     """
     count = 0
-    while found := [
+    while entries := [
         item
         for item in os.scandir(folder)
         if item.stat(follow_symlinks=False).st_uid == user
     ]:
-        for item in found:
+        for item in entries:
             if not item.is_dir(follow_symlinks=False):
                 os.unlink(item.path)
                 continue

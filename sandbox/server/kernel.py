@@ -157,15 +157,15 @@ def status(name: str) -> str:
 
 def children(pid: str) -> list[str]:
     """Processes that a process started, as /proc names them."""
-    found = []
+    pids = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with (
                 contextlib.suppress(OSError),
                 open(f"/proc/{pid}/task/{task}/children") as line,
             ):
-                found += line.read().split()
-    return found
+                pids += line.read().split()
+    return pids
 
 
 def others(known: set[str]) -> list[str]:
@@ -208,8 +208,8 @@ def held(pid: str, *, shared: bool = False) -> int:
 def _kilobytes(path: str, name: bytes) -> int | None:
     """A field of a file of /proc; ``None`` where it is not, or the process is gone."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
-        found = re.search(rb"^" + name + rb":\s*(\d+) kB$", file.read(), re.MULTILINE)
-        return int(found[1]) if found else None
+        line = re.search(rb"^" + name + rb":\s*(\d+) kB$", file.read(), re.MULTILINE)
+        return int(line[1]) if line else None
     return None
 
 

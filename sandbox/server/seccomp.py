@@ -46,8 +46,8 @@ def seccomp_program(machine: str, calls: Calls, *, counted: bool = True) -> byte
     refused: it can be held without standing in the account of any process.
     """
     if machine not in MACHINES:
-        known = ", ".join(MACHINES)
-        raise RuntimeError(f"no seccomp filter for {machine}; known: {known}")
+        machines = ", ".join(MACHINES)
+        raise RuntimeError(f"no seccomp filter for {machine}; machines: {machines}")
     audit, column, gap = MACHINES[machine]
     looked_at = {name: numbers[column] for name, numbers in calls["looked_at"].items()}
     program = [
