@@ -79,7 +79,7 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
     last = _strict(f"<answer>{whole}</answer>")
     # Several blocks in one <code> keep the contract to the letter, with fences amid the code.
     if last is not None and (_tree(last.code) or "\n```" not in last.code):
-        last = replace(last, code=_program(last.code))
+        last = _callable(replace(last, code=_program(last.code)))
         return last if last == contract else replace(last, status="repaired")
     scope = text if whole is None else whole
     blocks, rule = _blocks(scope, together=whole is not None)
@@ -197,6 +197,18 @@ def _in_tag(part: str) -> list[str]:
         return blocks
     open_fence = unclosed_fence(part)
     return [open_fence[1]] if open_fence else [part.strip("`\n")]
+
+
+def _callable(answer: Answer) -> Answer:
+    """The answer with a function to call that it has, where it names one that it has not."""
+    tree = _tree(answer.code)
+    names = _entries(tree) if tree else []
+    defined = (
+        {n.name for n in tree.body if isinstance(n, ast.FunctionDef)} if tree else ()
+    )
+    if not names or answer.entry in defined:
+        return answer
+    return replace(answer, entry=names[-1], status="repaired")
 
 
 def _program(code: str) -> str:

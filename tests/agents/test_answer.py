@@ -234,3 +234,12 @@ def test_habits_of_small_models_cost_no_answer(reply):
 def test_a_placeholder_is_no_program(reply):
     with pytest.raises(UnreadableError):
         read_answer(reply)
+
+
+@pytest.mark.parametrize("row", table("open_replies"))
+def test_replies_of_an_open_model(row):
+    if row["form"] == "code":
+        assert read_answer(row["reply"]).entry == row["read"]
+        return
+    reading = FORMS[row["form"]].read(row["reply"])
+    assert (None if reading is None else reading.value) == row["read"]
