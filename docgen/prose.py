@@ -58,7 +58,7 @@ def deprecation(entry: Entry) -> str:
 
 def sentences(symbol: Symbol) -> list[tuple[str, str]]:
     """Sentences of a document, each with the parameter whose item it is (or empty)."""
-    found = []
+    items = []
     for title, body in symbol.bodies.items():
         if title in _ASIDE:
             continue
@@ -66,11 +66,11 @@ def sentences(symbol: Symbol) -> list[tuple[str, str]]:
         if title in _ITEMS:
             for lines in _NEXT_ITEM.split(text):
                 line = " ".join(lines.split())
-                found += [(item_of(line), line)] if line else []
+                items += [(item_of(line), line)] if line else []
         else:
             parts = _BEGUN.split(" ".join(text.split()))
-            found += [("", part) for part in parts if part]
-    return found
+            items += [("", part) for part in parts if part]
+    return items
 
 
 def quoting(text: str) -> list[str]:

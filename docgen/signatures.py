@@ -131,10 +131,10 @@ def read_parameters(spec: ast.arguments, *, bound: bool) -> Iterator[Parameter]:
 def _parameter(
     argument: ast.arg, kind: ParameterKind, default: ast.expr | None = None
 ) -> Parameter:
-    shown = None if default is None else ast.unparse(default)
-    if shown is not None and len(shown) > _MAX_DEFAULT:
-        shown = "..."
-    return Parameter(argument.arg, kind, annotation_text(argument.annotation), shown)
+    text = None if default is None else ast.unparse(default)
+    if text is not None and len(text) > _MAX_DEFAULT:
+        text = "..."
+    return Parameter(argument.arg, kind, annotation_text(argument.annotation), text)
 
 
 def _fields(cls: Class, names: Names) -> Iterator[Parameter]:

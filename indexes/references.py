@@ -207,8 +207,8 @@ class Documentation:
             ]
 
         names = self._graph.walk(roots, neighbours)
-        told = frozenset(known)
-        new = [name for name in names if name not in told]
+        earlier = frozenset(known)
+        new = [name for name in names if name not in earlier]
         modules = dict.fromkeys(map(self._module, new))
         parts = [
             render.noted_module(module, self._general[module])
@@ -228,12 +228,16 @@ class Documentation:
             if name == wanted.symbol or name in self._deprecated:
                 continue
             score, number = max(
-                (self._like(features, told), -number)
-                for number, told in enumerate(sentences)
+                (self._like(features, sentence), -number)
+                for number, sentence in enumerate(sentences)
             )
             if not _fits(wanted.type, self._by_name[name].signature):
                 score *= 0.3
-            if last and len(last[0]) > 3 and any(last[0] in told for told in sentences):
+            if (
+                last
+                and len(last[0]) > 3
+                and any(last[0] in sentence for sentence in sentences)
+            ):
                 score += 3
             if score > 0:
                 scored.append((-score, name, self._says[name][-number]))
@@ -278,9 +282,13 @@ class Documentation:
         return [s for s in symbols if s is not None and s.kind != "module"]
 
     def _weights(self) -> dict[str, float]:
-        said = [_features(s.text) for about in self._about.values() for s in about]
-        counts = Counter(feature for features in said for feature in features)
-        return {feature: math.log(len(said) / n) for feature, n in counts.items()}
+        all_features = [
+            _features(s.text) for about in self._about.values() for s in about
+        ]
+        counts = Counter(feature for features in all_features for feature in features)
+        return {
+            feature: math.log(len(all_features) / n) for feature, n in counts.items()
+        }
 
     def _definers(self) -> dict[str, set[str]]:
         """Feature -> symbols whose definition or name has it."""
@@ -362,8 +370,8 @@ class Documentation:
         own = sorted(about, key=lambda sentence: sentence.home is not symbol)
         picked = ((p, chosen.get((name, p))) for p in required(symbol))
         given = [f"`{p}` is what `{target}` gives." for p, target in picked if target]
-        said = [*(s.text for s in own), *self._needs[name].quoted, *given]
-        return render.noted(symbol, list(dict.fromkeys(said)))
+        texts = [*(s.text for s in own), *self._needs[name].quoted, *given]
+        return render.noted(symbol, list(dict.fromkeys(texts)))
 
     def _open(
         self, name: str, chosen: Mapping[tuple[str, str], str]
@@ -386,9 +394,9 @@ class Documentation:
             if texts:
                 yield OpenInput(name, parameter, kind, " ".join(texts)[:TEXT])
 
-    def _like(self, features: frozenset[str], told: frozenset[str]) -> float:
-        size = math.fsum(self._weight.get(feature, 0) ** 2 for feature in told)
-        shared = math.fsum(self._weight.get(f, 0) for f in features & told)
+    def _like(self, features: frozenset[str], other: frozenset[str]) -> float:
+        size = math.fsum(self._weight.get(feature, 0) ** 2 for feature in other)
+        shared = math.fsum(self._weight.get(f, 0) for f in features & other)
         return shared / math.sqrt(math.sqrt(1 + size))
 
     def _module(self, name: str) -> str:
@@ -427,8 +435,8 @@ def _fits(kind: str, signature: Signature | None) -> bool:
 @lru_cache(maxsize=50_000)
 def _features(text: str) -> frozenset[str]:
     """Words that carry meaning, and pairs of neighbours."""
-    kept = [word.removesuffix("s") for word in words(text) if word not in COMMON]
-    return frozenset([*kept, *(f"{a} {b}" for a, b in pairwise(kept))])
+    telling = [word.removesuffix("s") for word in words(text) if word not in COMMON]
+    return frozenset([*telling, *(f"{a} {b}" for a, b in pairwise(telling))])
 
 
 # -- terms that documents define, for a ranking
@@ -479,10 +487,10 @@ def _defining(symbol: Symbol) -> str:
 
 def _describing(symbol: Symbol) -> str:
     """What describes parameters: their section, and sentences elsewhere that quote a name."""
-    told = [item.text.strip() for item in symbol.inputs]
+    texts = [item.text.strip() for item in symbol.inputs]
     for title in (FIRST, "Details", "Notes"):
-        told += prose.quoting(symbol.section(title))
-    return "\n".join(told)
+        texts += prose.quoting(symbol.section(title))
+    return "\n".join(texts)
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:

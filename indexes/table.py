@@ -52,8 +52,8 @@ class SymbolTable:
 
         ``Structure.from_file`` is resolved like a short name with its owner in front.
         """
-        found = self._names.find(name, inherited=True)
-        return None if found is None else self._by_name[found]
+        qualname = self._names.find(name, inherited=True)
+        return None if qualname is None else self._by_name[qualname]
 
     def named(self, query: str) -> list[str]:
         """Qualified names of the symbols that a query names, in order of appearance.
@@ -62,12 +62,12 @@ class SymbolTable:
         Properties and attributes of nothing in particular (``site.species``) do not.
         """
         imported = map(self._names.exact, _imports(query))
-        found = dict.fromkeys(name for name in imported if name is not None)
+        names = dict.fromkeys(name for name in imported if name is not None)
         for match in _IDENTIFIER.finditer(_FENCE.sub(" ", query)):
             name = self._names.find(match.group(), inherited=True)
             if name is not None and self._by_name[name].kind in _NAMED:
-                found.setdefault(name)
-        return [name for name in found if self._by_name[name].kind != "module"]
+                names.setdefault(name)
+        return [name for name in names if self._by_name[name].kind != "module"]
 
     def packages(self, query: str) -> list[Sequence[str]]:
         """For each package or module that the text of a query names: itself and all in it.

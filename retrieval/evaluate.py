@@ -128,23 +128,23 @@ async def measure(
         for query in asked:
             hits.append(await search(query.text, k=depth))
             progress.advance()
-    found = [[frozenset(hit.entry.covers) for hit in each] for each in hits]
+    covered = [[frozenset(hit.entry.covers) for hit in each] for each in hits]
 
     def recalled(first: Sequence[int]) -> list[float]:
         """Recall of so many documents of each query."""
-        return [recall(f, g, k) for f, g, k in zip(found, gold, first, strict=True)]
+        return [recall(f, g, k) for f, g, k in zip(covered, gold, first, strict=True)]
 
     def fitting(tokens: int) -> list[int]:
         return [len(fit(h, q.text, tokens)) for h, q in zip(hits, asked, strict=True)]
 
     def seen(k: int) -> list[int]:
-        both = zip(hidden, found, strict=True)
+        both = zip(hidden, covered, strict=True)
         return [len(names.intersection(frozenset().union(*f[:k]))) for names, f in both]
 
     by_k = {k: recalled([k] * len(asked)) for k in options.k}
     ranks = [
         reciprocal_rank(f[: max(options.k)], g)
-        for f, g in zip(found, gold, strict=True)
+        for f, g in zip(covered, gold, strict=True)
     ]
     row = Recalled(
         questions=questions,
@@ -219,14 +219,14 @@ def sources_of(options: EvaluateOptions) -> list[GoldSource]:
     given = {key: _values(value) for key, value in options.benchmark.overrides.items()}
     if options.env and "mattools" in names:
         given["environment"] = [options.env]
-    found = benchmark_sources(names, given)
+    sources = benchmark_sources(names, given)
     files = [
         FileGold(p, options.packages or PACKAGES, options.env or "live")
         for p in options.gold
     ]
-    if not [*found, *files]:
+    if not [*sources, *files]:
         raise UsageError("benchmark=NAME or gold=FILE must be given")
-    return [*found, *files]
+    return [*sources, *files]
 
 
 def _values(value: object) -> Sequence[Any]:

@@ -88,13 +88,13 @@ class SymbolRanker:
         """The best of every ranking and what they need, then the next best, ..."""
         names = [self._symbols[position].qualname for position in inside]
         terms = self._table.terms(names)
-        found: dict[str, None] = {}
+        names_in_order: dict[str, None] = {}
         for turn in zip_longest(*rankings):
             roots = (self._symbols[p].qualname for p in turn if p is not None)
-            found.update(dict.fromkeys(terms.walk(roots)))
-            if len(found) >= depth:
+            names_in_order.update(dict.fromkeys(terms.walk(roots)))
+            if len(names_in_order) >= depth:
                 break
-        return [self._position[name] for name in found]
+        return [self._position[name] for name in names_in_order]
 
     def _inside(self, query: str) -> frozenset[int]:
         """Positions of what is in the packages that a query names, if none of them is large."""

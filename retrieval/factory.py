@@ -92,11 +92,11 @@ class RetrieverFactory:
             more = (settings.evidence, settings.small_package)
             documented = [e for e in corpus.entries if isinstance(e, Symbol)]
             rank = SymbolRanker(scorer, documented, corpus.table, *more).rank
-        found = CorpusRetriever(settings.name, corpus, rank)
+        retriever = CorpusRetriever(settings.name, corpus, rank)
         if not settings.index:
-            return found
+            return retriever
         return IndexRetriever(
-            found, settings.index_tokens, alone=settings.index == "alone"
+            retriever, settings.index_tokens, alone=settings.index == "alone"
         )
 
     async def _corpus(self) -> Corpus:

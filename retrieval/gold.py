@@ -111,11 +111,11 @@ def queries(source: GoldSource, kinds: Kinds) -> list[Query]:
         gold, prompts = source.gold(), source.prompts()
     except ValueError as error:
         raise UsageError(f"{source.name}: {error}") from error
-    found = [Query(name, prompts[name], gold[name]) for name in sorted(gold)]
-    kept = [query for query in found if query.wanted(kinds)]
-    if not kept:
+    every = [Query(name, prompts[name], gold[name]) for name in sorted(gold)]
+    wanted = [query for query in every if query.wanted(kinds)]
+    if not wanted:
         raise UsageError(f"{source.name}: no query has gold of kinds={kinds}")
-    return kept
+    return wanted
 
 
 def benchmark_sources(
@@ -155,13 +155,15 @@ def benchmark_sources(
 def _benchmark(name: str) -> tuple[Callable[..., Any], set[str], set[str]]:
     """What makes a benchmark, what it takes, and what its ``gold`` takes."""
     config = {k: v for k, v in Group(name).read("benchmark").items() if k != "defaults"}
-    found = load(str(config.pop("_target_", "")), key=f"benchmark={name}: _target_")
-    if not hasattr(found, "gold"):
+    benchmark = load(str(config.pop("_target_", "")), key=f"benchmark={name}: _target_")
+    if not hasattr(benchmark, "gold"):
         raise UsageError(
             f"benchmark={name}: offers no gold to measure retrieval against"
         )
-    made, asked = (set(inspect.signature(of).parameters) for of in (found, found.gold))
-    return partial(found, **config), made, asked - {"self"}
+    made, asked = (
+        set(inspect.signature(of).parameters) for of in (benchmark, benchmark.gold)
+    )
+    return partial(benchmark, **config), made, asked - {"self"}
 
 
 @dataclass(frozen=True)

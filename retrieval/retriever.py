@@ -40,8 +40,8 @@ class CorpusRetriever(Retriever):
 
     async def named(self, query: str, *, k: int) -> Sequence[Hit]:
         """The first ``k`` symbols that a query names, in order of appearance."""
-        found = map(self.corpus.table.find, self.corpus.table.named(query))
-        return [Hit(entry) for entry in found if entry is not None][:k]
+        entries = map(self.corpus.table.find, self.corpus.table.named(query))
+        return [Hit(entry) for entry in entries if entry is not None][:k]
 
 
 class IndexRetriever(Retriever):
@@ -67,9 +67,9 @@ class IndexRetriever(Retriever):
 
     async def search(self, query: str, *, k: int) -> Sequence[Hit]:
         """The map, then the ``k`` best documents; see :meth:`CorpusRetriever.search`."""
-        found = await self._base.search(query, k=max(k, DEPTH))
-        best = self._map([hit.entry for hit in found])
-        return [best] if self._alone else [best, *found[:k]]
+        hits = await self._base.search(query, k=max(k, DEPTH))
+        best = self._map([hit.entry for hit in hits])
+        return [best] if self._alone else [best, *hits[:k]]
 
     async def lookup(self, name: str) -> Hit | None:
         """See :meth:`CorpusRetriever.lookup`."""

@@ -38,9 +38,9 @@ def graph_scorer(index: GraphIndex, mode: GraphMode, count: int) -> Scorer:
     """
 
     async def scores(query: str) -> Scores:
-        found = await index.query(query, mode, _GRAPH_DEPTH)
-        scorings = np.zeros((len(found), count), dtype=np.float32)
-        for row, positions in zip(scorings, found, strict=True):
+        rankings = await index.query(query, mode, _GRAPH_DEPTH)
+        scorings = np.zeros((len(rankings), count), dtype=np.float32)
+        for row, positions in zip(scorings, rankings, strict=True):
             row[positions] = 1 / np.arange(1, len(positions) + 1)
         return fuse(scorings)
 

@@ -110,7 +110,7 @@ class Toolbox:
 
     def schemas(self) -> list[dict[str, Any]]:
         """The tools as OpenAI's API describes functions."""
-        found = []
+        schemas = []
         for name in self.tools:
             about, parameters = texts.described(getattr(Toolbox, name))
             if not self._readable:
@@ -120,8 +120,8 @@ class Toolbox:
             if name == "run" and "answer" not in self.tools:
                 del parameters["properties"]["answer"]
             function = {"name": name, "description": about, "parameters": parameters}
-            found.append({"type": "function", "function": function})
-        return found
+            schemas.append({"type": "function", "function": function})
+        return schemas
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool with arguments that a model wrote; raises what a part raises that failed.
@@ -235,18 +235,18 @@ class Toolbox:
         self, read: Documentation, terms: Sequence[str], roots: Sequence[str]
     ) -> str:
         """What symbols need, without what was said before; what is known of open inputs."""
-        known = self._said - set(roots)
-        closure = read.closure(filter(None, roots), {}, known)
+        resolved = self._said - set(roots)
+        closure = read.closure(filter(None, roots), {}, resolved)
         parts = [
             f"{term}: {root or 'nothing defines it; ' + self._similar(term)}"
             for term, root in zip(terms, roots, strict=True)
             if root != term
         ]
-        if earlier := [name for name in closure.names if name in known]:
+        if earlier := [name for name in closure.names if name in resolved]:
             parts.append(f"as resolved before: {', '.join(earlier)}")
         parts.append(closure.text)
         for open_input in closure.open:
-            if open_input.symbol not in known:
+            if open_input.symbol not in resolved:
                 near = read.candidates(open_input)[:LIKELY]
                 head = f"{open_input.what} is named nowhere; it may be one of:"
                 listed = [f"- {name}: {text}" for name, text in near]

@@ -117,8 +117,8 @@ class Documents:
 
     def find(self, name: str) -> Page | None:
         """A symbol by its name, another import path, or the unambiguous end of its name."""
-        found = self.names.find(name)
-        return None if found is None else self._by_name[found]
+        qualname = self.names.find(name)
+        return None if qualname is None else self._by_name[qualname]
 
     def near(self, name: str, n: int = 5) -> list[str]:
         """Names whose last part is similar, those with similar beginnings first."""
@@ -157,9 +157,9 @@ class Documents:
         wanted = part[:LONGEST].strip().removesuffix("()")
         member = self._by_name.get(f"{page.name}.{wanted}") or next(
             (
-                found
+                inner
                 for m in page.members
-                if m.endswith(f".{wanted}") and (found := self._by_name.get(m))
+                if m.endswith(f".{wanted}") and (inner := self._by_name.get(m))
             ),
             None,
         )
@@ -179,8 +179,8 @@ class Documents:
 
     def contents(self, package: str = "") -> list[Line]:
         """Symbols below a package or module, in the order of its documents."""
-        found = self.find(package) if package else None
-        prefix = package if found is None else found.name
+        home = self.find(package) if package else None
+        prefix = package if home is None else home.name
         below = f"{prefix}."
         return [
             e.line for e in self.pages if not prefix or f"{e.name}.".startswith(below)
@@ -189,14 +189,14 @@ class Documents:
     def grep(self, pattern: str, package: str = "") -> list[tuple[str, str]]:
         """Lines of documents that match, at most `MAX_HITS`."""
         matches = re.compile(pattern[:LONGEST], re.IGNORECASE).search
-        found: list[tuple[str, str]] = []
+        hits: list[tuple[str, str]] = []
         for page in self.pages:
-            if not page.name.startswith(package) or len(found) >= MAX_HITS:
+            if not page.name.startswith(package) or len(hits) >= MAX_HITS:
                 continue
-            found += [
+            hits += [
                 (page.name, line) for line in page.text.splitlines() if matches(line)
             ]
-        return found[:MAX_HITS]
+        return hits[:MAX_HITS]
 
     def search(self, query: str, k: int = 10) -> list[Line]:
         """Documents that share words with a query, rare words and names counting most."""
@@ -222,24 +222,24 @@ class Documents:
             return []
         ranked: list[tuple[int, Line]] = []
         for page in self.pages:
-            named, defined, said = self._terms[page.name]
-            if phrase not in said and phrase not in named and page is not exact:
+            named, defined, described = self._terms[page.name]
+            if phrase not in described and phrase not in named and page is not exact:
                 continue
             tests = (
                 page is exact,
                 named == phrase,
                 phrase in defined,
                 phrase in named,
-                phrase in said,
+                phrase in described,
             )
             ranked.append((tests.index(True), page.line))
         best = min((rank for rank, _ in ranked), default=0)
-        found = [
+        definitions = [
             (bool(line.deprecated), rank, line)
             for rank, line in ranked
             if rank == best or (rank < 3 and best < 3)
         ]
-        return [line for _, _, line in sorted(found)]
+        return [line for _, _, line in sorted(definitions)]
 
     @cached_property
     def _terms(self) -> dict[str, tuple[str, str, str]]:

@@ -34,8 +34,8 @@ COMMON = frozenset(
 
 def words(text: str) -> list[str]:
     """Words of prose and of identifiers, in lower case; single small letters are none."""
-    found = _HUMP.findall(text)
-    return [w.lower() for w in found if len(w) > 1 or not ("a" <= w <= "z")]
+    pieces = _HUMP.findall(text)
+    return [w.lower() for w in pieces if len(w) > 1 or not ("a" <= w <= "z")]
 
 
 def tokens(text: str) -> list[str]:
@@ -44,25 +44,25 @@ def tokens(text: str) -> list[str]:
     A dotted path gives itself, each of its parts, and the words of each part (``snake_case`` and
     ``camelCase`` are split). Words are reduced to their singular; function words are dropped.
     """
-    found: list[str] = []
+    result: list[str] = []
     for match in _WORD.finditer(text):
-        found += _identifier(match.group())
-    return found
+        result += _identifier(match.group())
+    return result
 
 
 @lru_cache(maxsize=200_000)
 def _identifier(word: str) -> tuple[str, ...]:
     parts = word.split(".")
-    found: list[str] = [word.lower()] if len(parts) > 1 else []
+    result: list[str] = [word.lower()] if len(parts) > 1 else []
     for part in parts:
         pieces = [_stem(piece.lower()) for piece in _HUMP.findall(part)]
         whole = part.lower()
         if len(pieces) > 1 or (pieces and pieces[0] != _stem(whole)):
-            found.append(whole)
-        found += pieces
+            result.append(whole)
+        result += pieces
     return tuple(
         token
-        for token in found
+        for token in result
         if token not in STOP and (len(token) > 1 or token.isdigit())
     )
 
