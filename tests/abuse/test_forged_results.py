@@ -36,7 +36,7 @@ from experiments.benchmarks.mattools.published import MatToolsScorer, PrintedSco
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.own import Task
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark
-from experiments.run.answering import Answerer, Job, Plan
+from experiments.run.answering import Answerer, Plan, Trial
 from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox.base import (
@@ -302,7 +302,7 @@ async def outcome_of(message: bytes, system: str, number: int) -> tuple[bool, st
     unused: Any = None
     plan = Plan(unused, "hash", Task([sample], scorer), ["live"], lambda *_: None)
     done = await Answerer(plan, {sample.environment: runtime}, None).answer(
-        Job(sample, 0)
+        Trial(sample, 0)
     )
     json.loads(done.record)
     return done.row.infra, f"{done.row.outcome}: {done.row.error}"
