@@ -75,7 +75,7 @@ READERS = {
     "agents/drafts.py": "replies of a model",
     "agents/prompts.py": "addresses in what is printed",
     "agents/systems/agentic.py": "replies of a model",
-    "agents/systems/reflect.py": "replies of a model",
+    "agents/systems/dependencies.py": "replies of a model",
 }
 
 
