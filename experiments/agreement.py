@@ -150,12 +150,14 @@ def pairs(one: Marks, other: Marks) -> dict[str, list[tuple[Key, float, float]]]
 
 def compare(one: Marks, other: Marks) -> list[Agreement]:
     """One line for each kind of mark that both gave; MAE is the mean absolute difference."""
-    found = []
+    agreements = []
     for name, values in pairs(one, other).items():
         both = [(a, b) for _, a, b in values]
         mae = sum(abs(a - b) for a, b in both) / len(both)
-        found.append(Agreement(name, len(both), _spearman(both), mae, _kappa(both)))
-    return found
+        agreements.append(
+            Agreement(name, len(both), _spearman(both), mae, _kappa(both))
+        )
+    return agreements
 
 
 def _spearman(marks: Sequence[tuple[float, float]]) -> float | None:

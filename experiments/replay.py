@@ -232,12 +232,12 @@ def _replay(given: Sequence[str]) -> int:
         raise UsageError(
             f"benchmark={config.benchmark.name}: only mattools can be replayed"
         )
-    known = {one.question.id for one in load_samples(build_benchmark(config), config)}
-    generations = read_recorded(recorded, known)
-    strangers = ", ".join(sorted({row.question_id for row in generations} - known))
+    ids = {one.question.id for one in load_samples(build_benchmark(config), config)}
+    generations = read_recorded(recorded, ids)
+    strangers = ", ".join(sorted({row.question_id for row in generations} - ids))
     runs: dict[str, dict[str, Generation]] = defaultdict(dict)
     for row in generations:
-        if row.question_id in known:
+        if row.question_id in ids:
             runs[row.run][row.question_id] = row  # the last answer of a run counts
     if not runs:
         raise MatToolsError(
@@ -245,21 +245,21 @@ def _replay(given: Sequence[str]) -> int:
         )
     folders = {name: out / _file_name(name) for name in runs}
     code = run_all([_config(folders[name], rows, ours) for name, rows in runs.items()])
-    found = {}
+    outcomes = {}
     for name, folder in folders.items():
         rows = {
             row.question_id: row
             for row in read_rows(folder / "results.jsonl")
             if row.scored
         }
-        found[name] = [
+        outcomes[name] = [
             (recorded, rows.get(key)) for key, recorded in runs[name].items()
         ]
-    _write(out / "outcomes.jsonl", _outcomes(found))
+    _write(out / "outcomes.jsonl", _outcomes(outcomes))
     console = open_console()
     if strangers:
         console.print(f"left out, because benchmark.path lacks them: {strangers}")
-    _print(found, console)
+    _print(outcomes, console)
     return code
 
 
@@ -314,9 +314,9 @@ def _verdict(row: Row) -> str:
 
 def _print(runs: _Runs, console: Console) -> None:
     """Print the runs beside the paper, what differs, and ``agree N/M`` at the end."""
-    shown = Table(title="runnable functions | properties")
+    table = Table(title="runnable functions | properties")
     for name in ("run", "questions", "files missing", "replayed", "paper"):
-        shown.add_column(
+        table.add_column(
             name, justify="left" if name == "run" else "right", overflow="fold"
         )
     total, different = 0, []
@@ -331,14 +331,14 @@ def _print(runs: _Runs, console: Console) -> None:
         figures = (
             " | ".join(f"{value:.0f}" for value in pair) for pair in (sums, paper)
         )
-        shown.add_row(run, str(asked), str(asked - len(judged) or ""), *figures)
+        table.add_row(run, str(asked), str(asked - len(judged) or ""), *figures)
         for recorded, row in judged:
             outcome, again = recorded.outcome, _verdict(row)
             total += outcome is not None
             if outcome not in {None, again, again.partition(" ")[0]}:
-                found = f"recorded {outcome}, now {again}"
-                different.append(f"differs: {run} {recorded.question_id}: {found}")
-    console.print(shown)
+                difference = f"recorded {outcome}, now {again}"
+                different.append(f"differs: {run} {recorded.question_id}: {difference}")
+    console.print(table)
     for text in different[:_LISTED]:
         console.print(text, markup=False, highlight=False)
     console.print(f"agree {total - len(different)}/{total}", highlight=False)

@@ -97,7 +97,7 @@ def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
     Raises
     ------
     ValueError
-        With the place, for what is no JSON.
+        With the place, for what is not valid JSON.
     """
     text = file.read_text(encoding="utf-8")
     whole, line = text.lstrip().startswith("["), 0
@@ -113,7 +113,7 @@ def json_entries(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
                 yield f"{file}:{line}", json.loads(each)
     except json.JSONDecodeError as error:
         place = error.lineno if whole else line
-        raise ValueError(f"{file}:{place}: is no JSON ({error.msg})") from error
+        raise ValueError(f"{file}:{place}: is not valid JSON ({error.msg})") from error
 
 
 def cached_file(benchmark: str, data: bytes, suffix: str) -> Path:

@@ -177,7 +177,7 @@ def paired_permutation(
         return float(
             2 * scipy.stats.norm.sf(abs(shift.sum()) / np.sqrt(np.sum(shift**2)))
         )
-    found = scipy.stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (one, two),
         lambda a, b, axis: (b - a).sum(axis=axis),
         permutation_type="samples",
@@ -186,7 +186,7 @@ def paired_permutation(
         batch=_BATCH,
         rng=np.random.default_rng(0),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -194,13 +194,13 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 
     The chance that any of the tests errs is then bounded by the level that one is held to.
     """
-    known = sorted(
+    ranked = sorted(
         (value, place) for place, value in enumerate(values) if value is not None
     )
     corrected: list[float | None] = [None] * len(values)
     largest = 0.0
-    for rank, (value, place) in enumerate(known):
-        largest = max(largest, min(1.0, value * (len(known) - rank)))
+    for rank, (value, place) in enumerate(ranked):
+        largest = max(largest, min(1.0, value * (len(ranked) - rank)))
         corrected[place] = largest
     return corrected
 

@@ -61,7 +61,7 @@ def inspect_task(*words: str) -> Task:
             "inspect_ai is not installed: pip install matsmith[interop]"
         ) from error
     config = read_run([*words, "system=empty", "retrieval=none", "model=none"])
-    known = {
+    samples = {
         sample.question.id: sample
         for sample in select(load_samples(build_benchmark(config), config), config)
         if sample.unavailable is None
@@ -84,7 +84,7 @@ def inspect_task(*words: str) -> Task:
     def verdict() -> scorer.Scorer:
         async def score(state: solver.TaskState, target: scorer.Target) -> scorer.Score:
             del target
-            sample = known[str(state.sample_id)]
+            sample = samples[str(state.sample_id)]
             return scorer.Score(
                 value=dict(await grade(config, sample, state.output.completion))
             )
@@ -100,7 +100,7 @@ def inspect_task(*words: str) -> Task:
                 for message in prompts.request_answer(sample.question)
             ],
         )
-        for name, sample in known.items()
+        for name, sample in samples.items()
     ]
     return Task(
         dataset=asked,

@@ -39,13 +39,13 @@ Spent = Literal["tokens", "calls"]
 
 def grouped_by(runs: Iterable[Run]) -> list[str]:
     """Labels whose groups metrics are means over."""
-    found = {
+    labels = {
         metric.macro
         for run in runs
         for metric in run.metrics
         if "," not in metric.macro
     }
-    return sorted(found - {""})
+    return sorted(labels - {""})
 
 
 def groups_of(runs: Sequence[Run], label: str) -> Iterator[tuple[str, Run]]:
@@ -162,7 +162,7 @@ def _tested(test: Comparison) -> dict[str, object]:
 def over_budget(runs: Sequence[Run], spent: Spent) -> tuple[Table, str]:
     """Primary metric at equal budgets: what each run answered within so much per answer; drawn.
 
-    An answer that took more than a budget counts as wrong there, whatever its verdict. Budgets
+    An answer over the budget counts as wrong, whatever its verdict. Budgets
     are powers of two of the smallest that any answer took.
     """
     runs = [
@@ -201,8 +201,8 @@ def within(run: Run, spent: Spent, budget: float) -> Interval | None:
 
 def _spent(row: Row, spent: Spent) -> float:
     """What is unknown is within no budget."""
-    found = row.calls if spent == "calls" else row.tokens
-    return math.inf if found is None else found
+    amount = row.calls if spent == "calls" else row.tokens
+    return math.inf if amount is None else amount
 
 
 def failures(runs: Sequence[Run]) -> Table:
@@ -226,8 +226,8 @@ def failure(row: Row, name: str) -> str | None:
         return None
     reason = row.reasons.get(name, "")
     if row.outcome == "exception":
-        found = re.match(r"exception: ([\w.]+)", reason)
-        kind = found[1].rpartition(".")[2] if found else "exception"
+        exception = re.match(r"exception: ([\w.]+)", reason)
+        kind = exception[1].rpartition(".")[2] if exception else "exception"
         return f"raised {kind}"
     if row.fault == "context":
         return "the prompt is longer than the model's window"

@@ -44,16 +44,16 @@ def run_names(
     settings = [_settings(summary.get("config", {})) for summary in summaries]
     keys = _differing(settings)
     titles = _titles(keys)
-    told = [
+    distinctions = [
         ", ".join(f"{titles[key]} {_word(each.get(key))}" for key in keys)
         for each in settings
     ]
-    pairs = list(zip(bases, told, strict=True))
+    pairs = list(zip(bases, distinctions, strict=True))
     return [
         RunName(f"{base} ({text})", text)
         if text and pairs.count((base, text)) == 1
         else RunName(f"{base} ({folder})", text or folder)
-        for base, text, folder in zip(bases, told, folders, strict=True)
+        for base, text, folder in zip(bases, distinctions, folders, strict=True)
     ]
 
 

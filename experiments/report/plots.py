@@ -54,8 +54,8 @@ def over_choices(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
 
 
 def _shares(places: Mapping[float, Sequence[Tally]]) -> list[tuple[float, Interval]]:
-    found = ((place, ratio_interval(places[place])) for place in sorted(places))
-    return [(place, share) for place, share in found if share is not None]
+    intervals = ((place, ratio_interval(places[place])) for place in sorted(places))
+    return [(place, share) for place, share in intervals if share is not None]
 
 
 def _numeric(value: str) -> bool:

@@ -79,7 +79,7 @@ class Run:
         return ratio_interval(list(tallies.values()))
 
     def sound(self, row: Row) -> tuple[float, float]:
-        """Parts that passed, of all that are not known to be faulty themselves."""
+        """Criteria that passed, of those without a known-faulty reference."""
         faulty = self.summary.get("faulty", {}).get(row.question_id, ())
         passed = row.passed or {}
         gained = sum(passed.get(name, False) for name in faulty)

@@ -33,8 +33,8 @@ HERE = Path(__file__).parent
 def _hit(hit: Mapping[str, Any]) -> str:
     """A document that was found."""
     score = hit.get("score")
-    known = f"{score:.3f}" if isinstance(score, float | int) else "-"
-    return f"{known}  {hit.get('name')}"
+    rounded = f"{score:.3f}" if isinstance(score, float | int) else "-"
+    return f"{rounded}  {hit.get('name')}"
 
 
 def _call(call: Mapping[str, Any]) -> str:

@@ -84,6 +84,11 @@ def spreadsheet(cell: object) -> object:
     return text
 
 
+def plural(count: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def probability(value: float | None) -> str:
     """A p-value as text."""
     if value is None:
@@ -209,8 +214,10 @@ def _link(row: Row) -> tuple[float, str]:
     first, _, _ = row.artefacts.get(FIRST_WRONG, "").partition(" of ")
     if not first:
         return 0, "no code:"
-    known = first.isdecimal()
-    return (int(first), f"link {first}:") if known else (10**6, "after the last link:")
+    numbered = first.isdecimal()
+    return (
+        (int(first), f"link {first}:") if numbered else (10**6, "after the last link:")
+    )
 
 
 def _each(run: Run) -> str:
@@ -417,7 +424,8 @@ def _remarks(run: Run) -> Iterator[str]:
         yield f"{run.label}: all correct, in %: {several}"
     if summary["faulty"]:
         faulty = sum(map(len, summary["faulty"].values()))
-        yield f"{run.label}: without the {faulty} properties known to be faulty {_sound(run)}"
+        properties = plural(faulty, "property", "properties")
+        yield f"{run.label}: without {properties} with a known-faulty reference: {_sound(run)}"
     if faults := counted(summary.get("reply_faults", {})):
         yield f"{run.label}: replies that are not answers: {faults}"
     if run.played:
@@ -431,7 +439,8 @@ def _remarks(run: Run) -> Iterator[str]:
     ]
     if silent:
         reason = Counter(silent).most_common(1)[0][0][:_REASON]
-        yield f"{run.label}: questions without an answer: {len(silent)}, mostly: {reason or '-'}"
+        replies = plural(len(silent), "reply", "replies")
+        yield f"{run.label}: {replies} without a parseable answer, most often: {reason or '-'}"
     wrong = Counter(
         next(iter(row.reasons.values()), "") for row in run.scored if row.reasons
     )
@@ -440,7 +449,8 @@ def _remarks(run: Run) -> Iterator[str]:
             common = re.sub(
                 r"(?:^|(?<=: ))None$", "the value is None", reason[:_REASON]
             )
-            yield f"{run.label}: {count} of {len(run.scored)} answers fail alike: {common}"
+            alike = f"{count} of {len(run.scored)} answers fail for the same reason"
+            yield f"{run.label}: {alike}: {common}"
     for (question, seed), reason in list(run.mismatches.items())[:_MISMATCHES]:
         yield f"{run.label}: {question}, seed {seed}: {reason}"
     if len(run.mismatches) > _MISMATCHES:

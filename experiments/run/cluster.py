@@ -196,16 +196,16 @@ class DaskLauncher:
         while True:
             try:
                 async with asyncio.timeout(10 * LOOK):
-                    known = await self.client.nthreads()  # type: ignore[no-untyped-call]
+                    threads = await self.client.nthreads()  # type: ignore[no-untyped-call]
             except Exception:  # noqa: BLE001 - of a connection that ends; that is seen below
-                known = {}
-            self.threads = {a: n for a, n in known.items() if a not in self.unfit}
+                threads = {}
+            self.threads = {a: n for a, n in threads.items() if a not in self.unfit}
             now = time.monotonic()
             if self.threads:
                 self._seen = now
             if self.client.status == "closed":
                 self.gone = "the scheduler of the cluster is gone"
-            elif known and not self.threads and now - self._seen > 10 * LOOK:
+            elif threads and not self.threads and now - self._seen > 10 * LOOK:
                 reasons = sorted(set(self.unfit.values()))
                 self.gone = f"no worker can take work: {'; '.join(reasons)}"
             elif now - self._seen > self.config.patience:

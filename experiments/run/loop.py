@@ -122,7 +122,7 @@ async def execute(
         console.print(
             f"{config.system.name} + {config.retrieval.name} + "
             f"{config.model.name if llm else 'no model'} on {config.benchmark.name}: "
-            f"{total} questions{resumed} -> {folder}"
+            f"{total} question{'' if total == 1 else 's'}{resumed} -> {folder}"
         )
         for remark in unavailable(samples):
             console.print(remark, markup=False, highlight=False, soft_wrap=True)
@@ -194,11 +194,13 @@ async def execute(
 
 
 def _count(row: Row, meter: Meter) -> None:
-    known = row.cost_usd is not None and row.judge_cost_usd is not None
+    priced = row.cost_usd is not None and row.judge_cost_usd is not None
     meter.usage += Usage(
         calls=(row.calls or 0) + row.judge_calls,
         prompt_tokens=(row.tokens or 0) + row.judge_tokens,
-        cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0) if known else None,
+        cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0)
+        if priced
+        else None,
         unmetered=row.calls is None,
     )
     meter.sandbox_seconds += row.sandbox_seconds
@@ -311,14 +313,14 @@ def unavailable(samples: Sequence[Sample]) -> list[str]:
 
 def from_answers(rows: Iterable[Row], left: int, together: int) -> str | None:
     """A line from the first answers; nothing where their price is unknown or nothing is left."""
-    known = [row for row in rows if row.scored and row.calls and not row.cached_calls]
-    costs = [row.cost_usd for row in known if row.cost_usd is not None]
-    if len(known) < FIRST or len(costs) < len(known) or not left:
+    answers = [row for row in rows if row.scored and row.calls and not row.cached_calls]
+    costs = [row.cost_usd for row in answers if row.cost_usd is not None]
+    if len(answers) < FIRST or len(costs) < len(answers) or not left:
         return None
-    minutes = left * fmean(row.seconds for row in known) / min(together, left) / 60
+    minutes = left * fmean(row.seconds for row in answers) / min(together, left) / 60
     return (
         f"about {left * fmean(costs):.2g} dollars, {minutes:.2g} minutes for the other {left} "
-        f"answers (from the first {len(known)})"
+        f"answers (from the first {len(answers)})"
     )
 
 
@@ -330,19 +332,19 @@ def from_recordings(config: RunConfig, left: int) -> str | None:
     exchanges = [
         each for file in SHIPPED.glob("*.jsonl.gz") for each in read_exchanges(file)
     ]
-    known = [
+    recorded = [
         each
         for each in exchanges
         if each.fits(config.recording_scope) and "usage" in each.reply
     ]
-    if not known:
+    if not recorded:
         return None
-    answers = len({(each.question, each.seed) for each in known})
+    answers = len({(each.question, each.seed) for each in recorded})
     prompts, replies = (
-        sum(each.reply["usage"][n] for each in known) / answers for n in (0, 1)
+        sum(each.reply["usage"][n] for each in recorded) / answers for n in (0, 1)
     )
     dollars = left * (prompts * price.prompt + replies * price.completion) / 1e6
     return (
         f"about {dollars:.2g} dollars for {left} answers, from the tokens of {answers} recorded "
-        f"ones of {known[0].model}; minutes follow after the first {FIRST}"
+        f"ones of {recorded[0].model}; minutes follow after the first {FIRST}"
     )

@@ -103,12 +103,12 @@ def select(samples: Sequence[Sample], config: RunConfig) -> list[Sample]:
 
     ``limit`` counts questions that can be answered.
     """
-    known = {sample.question.id for sample in samples}
+    ids = {sample.question.id for sample in samples}
     for wanted in config.ids:
-        if wanted not in known:
-            near = get_close_matches(wanted, sorted(known), n=5, cutoff=0.5)
-            hint = f"; near: {', '.join(near)}" if near else f", such as {min(known)}"
-            raise UsageError(f"ids={wanted}: no such question of {len(known)}{hint}")
+        if wanted not in ids:
+            near = get_close_matches(wanted, sorted(ids), n=5, cutoff=0.5)
+            hint = f"; near: {', '.join(near)}" if near else f", such as {min(ids)}"
+            raise UsageError(f"ids={wanted}: no such question of {len(ids)}{hint}")
     system = load_system(config)
     selected = []
     answerable = 0
@@ -158,8 +158,8 @@ def check_recorded(config: RunConfig, samples: Sequence[Sample]) -> None:
     """Refuse questions to which no reply was recorded, where recorded replies are played."""
     if config.model.plays and load_system(config).llm is None:
         asked = [t.question.id for t in samples if t.unavailable is None]
-        known = Recordings(config.model, config.recording_scope)
-        known.check((name, seed) for seed in config.seeds for name in asked)
+        recordings = Recordings(config.model, config.recording_scope)
+        recordings.check((name, seed) for seed in config.seeds for name in asked)
 
 
 def check_prices(config: RunConfig) -> None:

@@ -154,16 +154,16 @@ class Store:
 
     def remember_packages(self, packages: Mapping[str, Mapping[str, str]]) -> None:
         """Keep the versions next to the rows; those of others cannot share a table."""
-        known = self._description["packages"]
+        recorded = self._description["packages"]
         for environment, versions in packages.items():
-            if (before := known.get(environment, versions)) != versions:
+            if (before := recorded.get(environment, versions)) != versions:
                 raise UsageError(
                     f"{self.folder}: was started with other package versions in environment "
                     f"{environment} ({difference(before, versions)}); "
                     "start a new run with name=... or out=DIR"
                 )
-        if not packages.keys() <= known.keys():
-            known |= {
+        if not packages.keys() <= recorded.keys():
+            recorded |= {
                 environment: dict(versions)
                 for environment, versions in packages.items()
             }

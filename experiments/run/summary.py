@@ -176,19 +176,19 @@ def _total(metric: Metric, scored: Sequence[Row]) -> dict[str, Any]:
 
 
 def _sum(spent: Iterable[float | None]) -> float | None:
-    known = list(spent)
-    return None if None in known else round(sum(filter(None, known)), 6)
+    amounts = list(spent)
+    return None if None in amounts else round(sum(filter(None, amounts)), 6)
 
 
 def _faulty(samples: Sequence[Sample]) -> dict[str, list[str]]:
     """Names of the properties that have an erratum, by question."""
-    found = {
+    names = {
         sample.question.id: [
             prop.name for prop in sample.properties if prop.erratum is not None
         ]
         for sample in samples
     }
-    return {name: faulty for name, faulty in found.items() if faulty}
+    return {name: faulty for name, faulty in names.items() if faulty}
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

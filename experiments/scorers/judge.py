@@ -128,8 +128,8 @@ class Judge:
 
         def read(text: str) -> dict[str, Any] | None:
             reading = Json(shape).read(text)
-            found = reading.value if reading is not None else None
-            return found if isinstance(found, dict) and valid(found) else None
+            value = reading.value if reading is not None else None
+            return value if isinstance(value, dict) and valid(value) else None
 
         reply, value = await self._asked(asked, judged, sample, read, reminder=_AGAIN)
         self._keep(sample, asked, judged, reply.text, value)

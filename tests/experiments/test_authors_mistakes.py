@@ -51,8 +51,11 @@ def test_a_benchmark_that_cannot_be_loaded(benchmark, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"input": "a", "target": 1}\n{"input": "b"\n', ["data.jsonl:2: is no JSON"]),
-        ('[{"input": "a",\n "target": }]', ["data.jsonl:2: is no JSON"]),
+        (
+            '{"input": "a", "target": 1}\n{"input": "b"\n',
+            ["data.jsonl:2: is not valid JSON"],
+        ),
+        ('[{"input": "a",\n "target": }]', ["data.jsonl:2: is not valid JSON"]),
         (
             '{"input": "a", "target": 1}\n{"target": 1}',
             ["data.jsonl:2: KeyError: 'input'"],
@@ -91,7 +94,10 @@ def test_what_most_answers_fail_for_is_told(tmp_path, capsys):
     (tmp_path / "answers.jsonl").write_text("\n".join(answers) + "\n")
     words = [f"path={tmp_path / 'data.jsonl'}", f"out={tmp_path / 'out'}"]
     assert regrade([GUESSES[0], f"answers={tmp_path / 'answers.jsonl'}", *words]) == 0
-    assert "3 of 4 answers fail alike: the answer is 3.0" in capsys.readouterr().out
+    assert (
+        "3 of 4 answers fail for the same reason: the answer is 3.0"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_scorer_that_was_changed_is_announced(tmp_path, monkeypatch, capsys):

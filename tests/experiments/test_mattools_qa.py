@@ -92,7 +92,7 @@ def test_files_in_every_form_give_the_same_questions(tmp_path):
     [
         ('{"question": "x"}\n', "json:1: not a question"),
         ('[{"question": "x"}]', "item 1"),
-        ("[1, 2", "json:1: is no JSON"),
+        ("[1, 2", "json:1: is not valid JSON"),
         (json.dumps(QUESTION | {"correct_answer": "Z"}) + "\n", "not a letter"),
     ],
 )

@@ -262,7 +262,7 @@ def test_every_table_shows_calls_and_what_is_left_without_faulty_properties(
         "calls",
         "replies that are not answers: length 1, refusal 1",
         "pass@1 50.0, pass^1 50.0; pass@2 100.0, pass^2 0.0",
-        "without the 1 properties known to be faulty - (0/0)",
+        "without 1 property with a known-faulty reference: - (0/0)",
     ):
         assert words in shown
     board = board_of([run])[0]

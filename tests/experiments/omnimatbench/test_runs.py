@@ -62,7 +62,7 @@ def test_rows_become_questions(release):
     ("spoil", "message"),
     [
         (lambda root: shutil.rmtree(root / "cal"), "has no folder cal"),
-        (lambda root: _rows(root).write_text("{"), "jsonl:1: is no JSON"),
+        (lambda root: _rows(root).write_text("{"), "jsonl:1: is not valid JSON"),
         (lambda root: _rows(root).write_bytes(b"\xff"), "cannot be read"),
         (lambda root: _rows(root).write_text("3"), "jsonl:1: an entry lacks"),
         (lambda root: _rows(root).write_text('{"id": 1}'), "jsonl:1: an entry lacks"),
