@@ -21,10 +21,12 @@ from experiments.report.tables import (
     comma_separated,
     drawn_table,
     markdown,
+    mismatches,
     print_table,
 )
 from matsmith.core.command import Command, Word
 from matsmith.core.errors import UsageError
+from matsmith.core.terminal import printable
 
 #: Of a break-down that fit beside each other in 80 columns.
 COLUMNS = 9
@@ -78,6 +80,8 @@ def _action(options: ReportOptions) -> int:
         table = drawn_table(f"by {label}", headings[:COLUMNS], first)
         table.box = None
         console.print(table)
+    for line in (line for run in runs for line in mismatches(run)):
+        console.print(printable(line), markup=False, highlight=False)
     if options.published:
         _print_published(runs, console)
     if options.methods:

@@ -248,7 +248,7 @@ def _question(
             )
             try:
                 record = run.record(row)
-                mismatch = run.mismatches.get((row.question_id, row.seed))
+                mismatch = run.mismatch(row)
                 html = fill_in(
                     record=record,
                     figures=run.figures(row),

@@ -89,15 +89,9 @@ class Run:
         """Everything that led to a row."""
         return read_record(trajectory_path(self.folder, row.question_id, row.seed))
 
-    @cached_property
-    def mismatches(self) -> dict[tuple[str, int], str]:
-        """Rows that do not fit their records, by question and seed."""
-        reasons = {}
-        for row in self.rows:
-            path = trajectory_path(self.folder, row.question_id, row.seed)
-            if reason := mismatch(row, path):
-                reasons[row.question_id, row.seed] = reason
-        return reasons
+    def mismatch(self, row: Row) -> str | None:
+        """How a row differs from the record of its answer, if it does."""
+        return mismatch(row, trajectory_path(self.folder, row.question_id, row.seed))
 
     def figures(self, row: Row) -> dict[str, str]:
         """Pictures of an answer, by their titles."""

@@ -451,15 +451,20 @@ def _remarks(run: Run) -> Iterator[str]:
             )
             alike = f"{count} of {len(run.scored)} answers fail for the same reason"
             yield f"{run.label}: {alike}: {common}"
-    for (question, seed), reason in list(run.mismatches.items())[:_MISMATCHES]:
-        yield f"{run.label}: {question}, seed {seed}: {reason}"
-    if len(run.mismatches) > _MISMATCHES:
-        yield f"{run.label}: {len(run.mismatches)} rows in all do not fit their records"
     if (missing := _without_verdict(run)) != "0":
         yield f"{run.label}: without verdict and not counted: {missing}"
     if failed := [row for row in run.rows if row.infra and row.error]:
         reason = str(failed[-1].error).strip().splitlines()[-1][:_REASON]
         yield f"  the last of them: {failed[-1].question_id}: {reason}"
+
+
+def mismatches(run: Run) -> Iterator[str]:
+    """Lines about rows that do not fit the records of their answers; reads every record."""
+    reasons = [(row, reason) for row in run.rows if (reason := run.mismatch(row))]
+    for row, reason in reasons[:_MISMATCHES]:
+        yield f"{run.label}: {row.question_id}, seed {row.seed}: {reason}"
+    if len(reasons) > _MISMATCHES:
+        yield f"{run.label}: {len(reasons)} rows in all do not fit their records"
 
 
 def _benchmark(run: Run) -> str:

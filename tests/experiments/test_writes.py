@@ -96,3 +96,16 @@ def test_what_is_no_folder(tmp_path, capsys, place):
     (tmp_path / "file").touch()
     assert main([*ORACLE, "limit=2", f"out={tmp_path / place}"]) == 2
     ends_in_one_line(capsys.readouterr().err, "out=")
+
+
+def test_a_row_that_was_edited_after_the_run_is_named_in_the_report(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main([*ORACLE, "limit=2", f"out={out}"]) == 0
+    assert report([str(out)]) == 0
+    assert "changed after the run" not in capsys.readouterr().out
+    record = next((out / "trajectories").iterdir())
+    record.write_text(record.read_text().replace('"answered"', '"repeated"'))
+    assert report([str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "its record was changed after the run" in told
+    assert "was changed after the run" in (out / "report.html").read_text()
