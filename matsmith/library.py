@@ -17,15 +17,21 @@ from typing import Generic, Self, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from langchain_core.documents import Document
 
-from agents.assistant import Answer, Event, Session, open_assistant, read_config
-from agents.assistant import Assistant as Parts
+from agents.assistant import (
+    Answer,
+    AssistantService,
+    Event,
+    Session,
+    open_assistant,
+    read_config,
+)
 from agents.assistant.config import needs_model, packages
 from agents.assistant.files import attach
 from agents.assistant.session import Listen
 from agents.base import Usage
 from agents.runtime import open_retriever
 from matsmith.core.errors import UsageError
-from retrieval.base import Retriever as Finder
+from retrieval.base import Retriever as DocumentSource
 from retrieval.langchain import document_of
 from sandbox import environments, stoppable
 from sandbox.base import Execution, Mount
@@ -111,10 +117,11 @@ class Opened(Generic[Made]):
         self.close()
 
     def __repr__(self) -> str:
-        return f"matsmith.{type(self).__name__}({', '.join(map(repr, self.settings))})"
+        name = type(self).__name__.removeprefix("Opened")
+        return f"matsmith.{name}({', '.join(map(repr, self.settings))})"
 
 
-class Assistant(Opened[Parts]):
+class OpenedAssistant(Opened[AssistantService]):
     """A conversation: every question sees the ones before it.
 
     The first question opens model, documents and sandbox, which takes seconds (the very first time
@@ -134,7 +141,7 @@ class Assistant(Opened[Parts]):
         needs_model(self._config)
         self._session: Session | None = None
 
-    def _open(self) -> AbstractAsyncContextManager[Parts]:
+    def _open(self) -> AbstractAsyncContextManager[AssistantService]:
         return open_assistant(self._config, say=self._say)
 
     def ask(
@@ -183,11 +190,12 @@ class Assistant(Opened[Parts]):
         self._session = None
 
 
+Assistant = OpenedAssistant
 open = Assistant  # noqa: A001 -- reads as `matsmith.open(...)`
 
 
 @cache
-def _shared(*settings: str) -> Assistant:
+def _shared(*settings: str) -> OpenedAssistant:
     return Assistant(*settings)
 
 
@@ -209,7 +217,7 @@ def ask(
     return assistant.ask(question, files=files, timeout=timeout)
 
 
-class Sandbox(Opened[Runs]):
+class OpenedSandbox(Opened[Runs]):
     r"""Runs code that nobody vouches for: no network, read-only inputs, limits.
 
     Examples
@@ -246,7 +254,7 @@ class Sandbox(Opened[Runs]):
         )
 
 
-class Retriever(Opened[Finder]):
+class OpenedRetriever(Opened[DocumentSource]):
     """Finds documents as ``retrieval=`` and its keys choose them (default: the assistant's).
 
     Examples
@@ -265,7 +273,7 @@ class Retriever(Opened[Finder]):
             )
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[Finder]:
+    async def _open(self) -> AsyncIterator[DocumentSource]:
         config = self._config
         there = await stoppable.in_thread(packages, config, self._say)
         limits = config.sandbox.model_copy(update={"env": config.env})
@@ -285,4 +293,6 @@ class Retriever(Opened[Finder]):
         return None if hit is None else document_of(hit)
 
 
-get_retriever = Retriever
+Sandbox = OpenedSandbox
+Retriever = OpenedRetriever
+get_retriever = OpenedRetriever

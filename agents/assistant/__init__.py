@@ -2,7 +2,7 @@
 
 ``matsmith ask "question"``, without a question an interactive conversation; ``matsmith mcp``
 serves the same over the Model Context Protocol. In code: :func:`open_assistant`, then
-:meth:`Assistant.session` and :meth:`Session.ask`.
+:meth:`AssistantService.session` and :meth:`Session.ask`.
 """
 
 from agents.assistant.answers import (
@@ -15,14 +15,14 @@ from agents.assistant.answers import (
     Value,
 )
 from agents.assistant.config import LIBRARIES, AssistantConfig, read_config
-from agents.assistant.session import Assistant, Session, open_assistant
+from agents.assistant.session import AssistantService, Session, open_assistant
 from agents.assistant.show import answer_html
 
 __all__ = [
     "LIBRARIES",
     "Answer",
-    "Assistant",
     "AssistantConfig",
+    "AssistantService",
     "Event",
     "Figure",
     "InputFile",

@@ -26,7 +26,7 @@ from agents.assistant import store
 from agents.assistant.answers import Event
 from agents.assistant.config import AssistantConfig, needs_model
 from agents.assistant.files import attach
-from agents.assistant.session import Assistant, open_assistant
+from agents.assistant.session import AssistantService, open_assistant
 from agents.toolbox.box import DOCUMENTATION, Code, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, describe
 from matsmith.core.errors import ActionableError, UsageError
@@ -76,9 +76,9 @@ class Served:
         self.folder = store.new_session()
         self.stack = AsyncExitStack()
         self._building = asyncio.Lock()
-        self._assistant: Assistant | None = None
+        self._assistant: AssistantService | None = None
 
-    async def assistant(self) -> Assistant:
+    async def assistant(self) -> AssistantService:
         """The assistant; the first call may build documents for a minute."""
         async with self._building:
             if self._assistant is None:

@@ -40,7 +40,7 @@ async def open_assistant(
     *,
     say: Callable[[str], None] = lambda _: None,
     warm: bool = True,
-) -> AsyncIterator[Assistant]:
+) -> AsyncIterator[AssistantService]:
     """Build everything that works on questions; at the end, stop it.
 
     ``say`` is told what is being built. Unless ``warm``, the first execution starts the sandbox.
@@ -62,10 +62,10 @@ async def open_assistant(
             warm=warm,
             late=True,
         )
-        yield Assistant(config, await stack.enter_async_context(opened))
+        yield AssistantService(config, await stack.enter_async_context(opened))
 
 
-class Assistant:
+class AssistantService:
     """Model, documents and sandbox, shared by any number of conversations."""
 
     def __init__(self, config: AssistantConfig, runtime: Runtime) -> None:
@@ -105,7 +105,7 @@ class Session:
     sees them, which are kept for later questions.
     """
 
-    def __init__(self, assistant: Assistant, folder: Path | None = None) -> None:
+    def __init__(self, assistant: AssistantService, folder: Path | None = None) -> None:
         self.assistant = assistant
         self.folder = folder
         self.turns: list[Answer] = [] if folder is None else store.load(folder)
