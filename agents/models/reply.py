@@ -299,9 +299,11 @@ def drops_tools(sent: Sent, messages: Sequence[Message], tools: ToolSchemas) -> 
     if sent.calls or sent.usage is None or length < MIN_TOOLS:
         return False
     texts = [message.text for message in messages]
-    whole = sum(map(dense_length, texts)) + length
+    alone = sum(map(dense_length, texts))
     tokens = sent.usage[0]
-    return tokens > 0 and whole / tokens > IMPOSSIBLE and not was_cut(texts, tokens)
+    if tokens <= 0 or alone / tokens > IMPOSSIBLE:
+        return False  # a count that cannot even hold the messages shows nothing
+    return (alone + length) / tokens > IMPOSSIBLE and not was_cut(texts, tokens)
 
 
 def counts(prompt: object, completion: object) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.assistant import Assistant, read_config
+from agents.assistant import AssistantService, read_config
 from agents.episode import Context
 from agents.runtime import Runtime
 from agents.systems.single import Rag
@@ -15,7 +15,7 @@ def session(retriever, sandbox):
     model, chat = client(GOOD)
     parts = Context(model, retriever, sandbox)
     runtime = Runtime(Rag(parts, k=12), model, retriever, sandbox, None, 120.0, {})
-    return Assistant(read_config(["model=none"]), runtime).session(), chat
+    return AssistantService(read_config(["model=none"]), runtime).session(), chat
 
 
 async def test_the_question_alone_is_the_query(live_sandbox):

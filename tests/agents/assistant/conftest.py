@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.assistant import Assistant, Session, read_config
+from agents.assistant import AssistantService, Session, read_config
 from agents.episode import Context
 from agents.runtime import Runtime
 from agents.systems.reflect import Adaptive
@@ -23,6 +23,6 @@ def converse(live_sandbox: Sandbox) -> Callable[..., tuple[Session, ScriptedMode
         model, chat = client(*script)
         parts = Context(model, None, live_sandbox)
         runtime = Runtime(system(parts), model, None, live_sandbox, None, 120.0, {})
-        return Assistant(read_config([]), runtime).session(), chat
+        return AssistantService(read_config([]), runtime).session(), chat
 
     return make

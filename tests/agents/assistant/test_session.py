@@ -10,7 +10,7 @@ import time
 import pytest
 from pytest_httpserver import HTTPServer
 
-from agents.assistant import Assistant, Event, read_config
+from agents.assistant import AssistantService, Event, read_config
 from agents.assistant import session as conversation
 from agents.episode import Context
 from agents.runtime import Runtime, open_client
@@ -188,7 +188,7 @@ async def test_a_model_with_tools_may_ask_for_what_is_missing(
     model = open_client(config.model)
     parts = Context(model, None, live_sandbox)
     runtime = Runtime(Tools(parts), model, None, live_sandbox, None, 120.0, {})
-    session = Assistant(config, runtime).session()
+    session = AssistantService(config, runtime).session()
     call = json.dumps({"code": "def f():\n    return {'x': 1}", "entry": "f"})
     endpoint = Endpoint(httpserver).play(
         tool_calls(("run", call)),
