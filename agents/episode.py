@@ -137,7 +137,7 @@ class Episode:
         Of a long conversation each message is recorded once: ``earlier`` ones stand in the steps
         before this one.
         """
-        new = len(messages) - earlier
+        new_messages = messages[earlier:]
         if self.question.wants_code:
             shown = prompts.with_pictures(self.question, messages)
             messages = [prompts.role(self.context.packages), *shown]
@@ -148,10 +148,8 @@ class Episode:
         recording_key = RecordingKey(
             self.question.id, self.seed, purpose, turn, self.question.prompt
         )
-        sent = [
-            plain_message(message)
-            for message in (messages[-new:] if earlier else messages)
-        ]
+        recorded = new_messages if earlier else messages
+        sent = [plain_message(message) for message in recorded]
         self.begin("model", purpose)
         try:
             reply = await self.context.model.ask(
@@ -350,9 +348,8 @@ class System(Agent):
         except RepliedError as error:
             needs = str(error) or None
             if needs or any(step.kind == "execute" for step in episode.steps):
-                episode.answer = (
-                    None  # what was drafted before, or given up; with tools, what ran
-                )
+                # A draft from before the request is no answer; words replace what was executed.
+                episode.answer = None
             return episode.finish("needs_input" if needs else "answered", needs=needs)
         except BudgetExceeded as limit:
             return episode.finish(

@@ -1,8 +1,8 @@
-"""The only module that makes text of what is known about a symbol.
+"""Makes the text of a symbol that readers, models and indexes see.
 
-Documents, shorter forms of them, single lines, what is indexed: everything that a reader,
-a model or an index sees of an :data:`~docgen.symbols.Entry`. Nothing parses these texts
-again; whoever wants a part of a symbol takes it from the symbol.
+Documents, shorter forms of them, single lines, what is indexed. Nothing parses these texts again:
+whoever wants a part of a symbol takes it from the symbol. The text of chunks of source pages is
+made where they are cut (`indexes.chunks`).
 """
 
 from __future__ import annotations

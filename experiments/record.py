@@ -31,14 +31,15 @@ from matsmith.core.secrets import redact
 ROW_TEXT = 4000
 
 
-def _hostile(value: object) -> str:
+def _any_text(value: object) -> str:
+    """Accept a text that UTF-8 cannot encode; pydantic's own check refuses it."""
     if not isinstance(value, str):
         raise ValueError("is not a text")  # noqa: TRY004 -- what pydantic expects
     return value
 
 
 #: A text that a model or its code wrote: may hold halves of characters, which UTF-8 cannot.
-Text = Annotated[str, PlainValidator(_hostile)]
+Text = Annotated[str, PlainValidator(_any_text)]
 
 
 class Ending(BaseModel, frozen=True):

@@ -11,7 +11,7 @@ import ast
 import functools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,10 +87,15 @@ def parser_warnings(facts: Mapping[str, Any]) -> list[str]:
 
 def is_confirmed(facts: Mapping[str, Any]) -> bool:
     """Whether another reader has the same composition in the same volume as pymatgen."""
-    readings = _readings(facts)
-    own = readings.pop("pymatgen", {})
-    others = [reading for reading in readings.values() if "composition" in reading]
-    if "composition" not in own or not others:
+    needed = {"composition", "volume", "density"}
+    readings = {
+        reader: reading
+        for reader, reading in _readings(facts).items()
+        if needed <= reading.keys()
+    }
+    own = readings.pop("pymatgen", None)
+    others = list(readings.values())
+    if own is None or not others:
         return False
     return all(
         same_composition(own["composition"], other["composition"])
@@ -143,7 +148,7 @@ def independent(
 
 
 def _readings(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """They came out of the sandbox."""
+    """The readings of a file that have the form of one: they came out of the sandbox."""
     readings = facts.get("readings")
     if not isinstance(readings, Mapping):
         return {}
@@ -190,38 +195,52 @@ def alters_structure(tree: ast.Module, trace: Trace) -> bool:
     if any(map(_ALTERING_CALL.search, trace.library)):
         return True
     containers = _container_names(tree)
-    changed: list[ast.expr]
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign(targets=targets):
-                changed = list(targets)
-            case ast.AugAssign() | ast.AnnAssign():
-                changed = [node.target]
-            case ast.Delete(targets=targets):
-                changed = targets
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))) if (
-                owner in containers
-            ):
-                continue  # a list of the code's own grows
-            case ast.Call() if _ALTERING_CALL.search(called_name(node)):
-                return True
-            case ast.BinOp(op=ast.Mult(), left=left, right=right):
-                if any(
-                    isinstance(side, ast.Tuple | ast.List) for side in (left, right)
-                ):
-                    return True  # structure * (2, 2, 2)
-                continue
-            case _:
-                continue
-        for target in changed:
-            if isinstance(node, ast.AugAssign) and isinstance(target, ast.Name):
-                if isinstance(node.op, ast.Mult):
-                    return True
-            elif isinstance(target, ast.Subscript | ast.Attribute):
-                base = target.value
-                if not (isinstance(base, ast.Name) and base.id in containers):
-                    return True
+    return any(
+        _is_altering_call(node, containers)
+        or _makes_supercell(node)
+        or any(_writes_into(target, containers) for target in _targets(node))
+        for node in ast.walk(tree)
+    )
+
+
+def _is_altering_call(node: ast.AST, containers: Collection[str]) -> bool:
+    """Whether a call changes what it is called on; a list of the code's own may grow."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))) if (
+            owner in containers
+        ):
+            return False
+        case ast.Call():
+            return _ALTERING_CALL.search(called_name(node)) is not None
     return False
+
+
+def _makes_supercell(node: ast.AST) -> bool:
+    """Whether it is ``structure * (2, 2, 2)`` or ``structure *= 2``."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return any(isinstance(side, ast.Tuple | ast.List) for side in (left, right))
+        case ast.AugAssign(op=ast.Mult(), target=ast.Name()):
+            return True
+    return False
+
+
+def _targets(node: ast.AST) -> Sequence[ast.expr]:
+    """What a statement assigns to, or deletes."""
+    match node:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            return list(targets)
+        case ast.AugAssign() | ast.AnnAssign():
+            return [node.target]
+    return []
+
+
+def _writes_into(target: ast.expr, containers: Collection[str]) -> bool:
+    """Whether an item or attribute is set of something that is no container of the code."""
+    if not isinstance(target, ast.Subscript | ast.Attribute):
+        return False
+    base = target.value
+    return not (isinstance(base, ast.Name) and base.id in containers)
 
 
 def _container_names(tree: ast.Module) -> set[str]:
@@ -251,20 +270,25 @@ def agrees(value: Any, reference: Any, quantity: FileQuantity) -> bool:
         return stated is None or same_composition(stated, reference)
     if quantity.fact == "distances":
         return _is_a_distance(value, reference, quantity.tolerance)
-    references = reference if isinstance(reference, list) else [reference]
     if isinstance(value, str):
-        squeezed = re.sub(r"[\s_]|(?<=[A-Za-z])1(?!\d)", "", value)
-        return all(
-            not isinstance(ref, str) or squeezed == ref.replace("_", "")
-            for ref in references
-        )
+        is_other_kind = not isinstance(reference, str)
+        return is_other_kind or group_symbol(value) == group_symbol(reference)
     if not isinstance(value, int | float):
         return True
+    references = reference if isinstance(reference, list) else [reference]
+    numbers = [each for each in references if isinstance(each, int | float)]
+    if not numbers:
+        return True
     return any(
-        not isinstance(ref, int | float)
-        or math.isclose(value, ref, rel_tol=quantity.tolerance)
-        for ref in references
+        math.isclose(value, number, rel_tol=quantity.tolerance) for number in numbers
     )
+
+
+def group_symbol(text: str) -> str:
+    """A space group without blanks, underscores and setting: ``P 1 2_1/c 1`` is ``P21/c``."""
+    plain = re.sub(r"[\s_]", "", text).partition(":")[0]
+    monoclinic = re.fullmatch(r"([A-Z])1(.+)1", plain)  # the symbol in full
+    return "".join(monoclinic.groups()) if monoclinic else plain
 
 
 def _is_a_distance(value: Any, distances: Any, tolerance: float) -> bool:

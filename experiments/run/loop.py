@@ -197,7 +197,7 @@ def _count(row: Row, meter: Meter) -> None:
     priced = row.cost_usd is not None and row.judge_cost_usd is not None
     meter.usage += Usage(
         calls=(row.calls or 0) + row.judge_calls,
-        prompt_tokens=(row.tokens or 0) + row.judge_tokens,
+        prompt_tokens=(row.tokens or 0) + row.judge_tokens,  # only the sum counts here
         cost_usd=(row.cost_usd or 0.0) + (row.judge_cost_usd or 0.0)
         if priced
         else None,

@@ -104,7 +104,11 @@ class Jail:
         return 0 if self.cgroup is None else self.cgroup.used(self.memory)
 
     def pids(self) -> list[str]:
-        """The processes of the run, as /proc names them; where it is not alone without daemons."""
+        """Process ids of the run.
+
+        In a namespace of the worker's own, all but those that were there before; elsewhere the
+        descendants of the zygote, so that a process which became a daemon is not found.
+        """
         if self.known is not None:
             return others(self.known)
         pids, new = [], [str(self.zygote)]
@@ -184,9 +188,13 @@ class NamespaceJail(Jail):
         """One fork per run: only the namespace of *later* children changes, and changes back."""
         check(libc.unshare(kernel.NEWPID), "unshare")
         try:
-            return os.fork()
-        finally:
+            pid = os.fork()
+        except OSError:
             libc.setns(self.own, kernel.NEWPID)
+            raise
+        if pid:  # the child is the first process of the new namespace, and stays there
+            libc.setns(self.own, kernel.NEWPID)
+        return pid
 
     def enter(self, number: int, mounts: list[tuple[str, str]]) -> None:  # noqa: ARG002
         """See :meth:`Jail.enter`."""

@@ -12,10 +12,13 @@ import pytest
 from agents.assistant import files, unit_check
 from agents.assistant.answers import Source, Trace, Value
 from agents.assistant.second_opinion import (
+    FileQuantity,
     about_file,
+    agrees,
     alters_structure,
     broken_laws,
     composition_of,
+    is_confirmed,
     same_composition,
     split_unit,
 )
@@ -270,6 +273,30 @@ def test_values_that_no_material_has(name: str, number: Any, is_broken: bool):
 )
 def test_numbers_that_a_model_states(text: str, quantities: list[str]):
     assert unit_check.stated_quantities(text, "What is it at 300 K?") == quantities
+
+
+@pytest.mark.parametrize(
+    ("stated", "reference", "agreed"),
+    [
+        ("P-3m1", "P-3m1", True),
+        ("P1", "P1", True),
+        ("P 1 21/c 1", "P2_1/c", True),
+        ("P2_1/c", "P2_1/c", True),
+        ("R-3m:H", "R-3m", True),
+        ("Fm-3m", "Fm-3m", True),
+        ("P-3m1", "P-31m", False),
+        ("P1", "P-1", False),
+        ("Fm-3m", "Im-3m", False),
+    ],
+)
+def test_space_groups_in_their_spellings(stated: str, reference: str, agreed: bool):
+    assert agrees(stated, reference, FileQuantity("symbol", "", 0.0)) is agreed
+
+
+def test_a_reading_without_a_volume_confirms_nothing():
+    reading = {"composition": {"Ni": 1.0}, "density": 1.0}
+    facts = {"readings": {"pymatgen": reading, "ase": reading}}
+    assert not is_confirmed(facts)
 
 
 def test_formulas_are_compared_by_their_amounts():
