@@ -139,11 +139,11 @@ def has_code(reply: str) -> bool:
     return "```" in text or "<code>" in text.lower()
 
 
-def same_code(one: str, other: str) -> bool:
+def same_code(code: str, other: str) -> bool:
     """Whether two drafts differ in nothing but comments, blank lines and spaces."""
-    if one.strip() == other.strip():
+    if code.strip() == other.strip():
         return True
-    first, second = _tree(one), _tree(other)
+    first, second = _tree(code), _tree(other)
     try:
         return bool(first and second and ast.dump(first) == ast.dump(second))
     except RecursionError:

@@ -128,9 +128,11 @@ def summary(
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_LISTED])
+    listed = ", ".join(names[:_LISTED])
     return (
-        shown if len(names) <= _LISTED else f"{shown}, and {len(names) - _LISTED} more"
+        listed
+        if len(names) <= _LISTED
+        else f"{listed}, and {len(names) - _LISTED} more"
     )
 
 

@@ -109,8 +109,8 @@ def read(statement: ast.stmt) -> Assertion:
         )
         return _raises(statement.lineno, call, (ast.Expr(value=inner),))
     if name in _TRUTH:
-        found = _truth(statement.lineno, call.args[0])
-        return found if _TRUTH[name] else _negated(found)
+        assertion = _truth(statement.lineno, call.args[0])
+        return assertion if _TRUTH[name] else _negated(assertion)
     return _comparison(statement.lineno, call)
 
 
@@ -136,10 +136,10 @@ def _truth(line: int, test: ast.expr) -> Assertion:
     return Assertion(line, "true", test, ast.Constant(value=True))
 
 
-def _negated(found: Assertion) -> Assertion:
-    if found.kind != "true":
+def _negated(assertion: Assertion) -> Assertion:
+    if assertion.kind != "true":
         raise Unusable("an inequality fixes no value")
-    return replace(found, expected=ast.Constant(value=False))
+    return replace(assertion, expected=ast.Constant(value=False))
 
 
 def _compare(line: int, test: ast.Compare) -> Assertion:

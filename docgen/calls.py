@@ -31,7 +31,7 @@ def used_symbols(function: Function, names: Names) -> list[str]:
     from assignments of constructor calls. What stays unknown is left out, never guessed.
     """
     scope = _LocalScope(function, names)
-    found: dict[str, None] = {}
+    qualnames: dict[str, None] = {}
     for node in _walk(function.node.body):
         try:
             used = list(scope.visit(node))
@@ -39,8 +39,8 @@ def used_symbols(function: Function, names: Names) -> list[str]:
             continue  # a chain of hundreds of calls, in generated code
         for qualname in used:
             if qualname != function.qualname:
-                found.setdefault(qualname)
-    return list(found)
+                qualnames.setdefault(qualname)
+    return list(qualnames)
 
 
 def references(
@@ -54,13 +54,13 @@ def references(
     constants: dict[str, Constant] = {}
     outside: dict[str, str] = {}
     for node in _walk(nodes, but=("annotation", "returns")):
-        found: object = None
+        target: object = None
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             origin = module.bindings.get(node.id, "")
             if origin or node.id in module.constants or module.stars:
-                found = names.in_module(module, node.id)
+                target = names.in_module(module, node.id)
             if (
-                found is None
+                target is None
                 and "." in origin
                 and not origin.startswith(f"{module.name}.")
             ):
@@ -70,11 +70,11 @@ def references(
             holder = owner if own and owner else names.expression(node.value, module)
             if isinstance(holder, Class):
                 above = (c.constants.get(node.attr) for c in names.mro(holder))
-                found = next(filter(None, above), None)
+                target = next(filter(None, above), None)
             else:
-                found = names.inside(holder, node.attr)
-        if isinstance(found, Constant) and found.node not in nodes:
-            constants.setdefault(found.qualname, found)
+                target = names.inside(holder, node.attr)
+        if isinstance(target, Constant) and target.node not in nodes:
+            constants.setdefault(target.qualname, target)
     imports: dict[str, list[str]] = {}
     for name, origin in outside.items():
         parent, _, last = origin.rpartition(".")
@@ -120,8 +120,8 @@ class _LocalScope:
         match node:
             case ast.ImportFrom(module=base, names=items, level=0) if base:
                 for item in items:
-                    found = self.names.path(f"{base}.{item.name}")
-                    self.imports[item.asname or item.name] = found
+                    imported = self.names.path(f"{base}.{item.name}")
+                    self.imports[item.asname or item.name] = imported
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.locals[name] = self.infer(value)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
@@ -163,25 +163,25 @@ class _LocalScope:
 
     def infer(self, node: ast.expr) -> Class | None:
         """The class of ours that an expression's value has, when that is plain."""
-        found: Class | None = None
+        result: Class | None = None
         match node:
             case ast.Name(id=name):
-                found = self.locals.get(name)
+                result = self.locals.get(name)
             case ast.Call(func=func):
                 target = self.resolve(func)
                 if isinstance(target, Class):
-                    found = target
+                    result = target
                 elif isinstance(target, Function):
-                    found = self._returned(target, func)
+                    result = self._returned(target, func)
             case ast.Attribute():
-                found = self._read(node)
+                result = self._read(node)
             case (
                 ast.IfExp(body=inner)
                 | ast.BoolOp(values=[inner, *_])
                 | ast.Await(value=inner)
             ):
-                found = self.infer(inner)
-        return found
+                result = self.infer(inner)
+        return result
 
     def _read(self, node: ast.Attribute) -> Class | None:
         """Class of what reading a property or attribute gives."""
@@ -235,12 +235,14 @@ class CodeResolver:
         try:
             functions = self._functions(module)
             used = [
-                name for one in functions for name in used_symbols(one, self._names)
+                name
+                for function in functions
+                for name in used_symbols(function, self._names)
             ]
-            found = [*used, *self._named(module)]
+            names = [*used, *self._named(module)]
         finally:
             del self._names.modules[_MODULE]
-        return self.known(name for name in found if not name.startswith(f"{_MODULE}."))
+        return self.known(name for name in names if not name.startswith(f"{_MODULE}."))
 
     def known(self, names: Iterable[str]) -> dict[str, Kind]:
         """Those of some dotted names that are symbols of the library; constructors as classes.
@@ -251,8 +253,8 @@ class CodeResolver:
         own = (
             name.removesuffix(".__init__").removesuffix(".__new__") for name in names
         )
-        found = map(self._names.path, own)
-        return {f.qualname: f.kind for f in found if isinstance(f, Class | Function)}
+        targets = map(self._names.path, own)
+        return {f.qualname: f.kind for f in targets if isinstance(f, Class | Function)}
 
     def _named(self, module: Module) -> Iterator[str]:
         """Classes and functions that the code names (``Structure`` of ``Structure.from_file``)."""

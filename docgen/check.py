@@ -101,12 +101,12 @@ class ExampleChecker:
         """Run one example; `SandboxError` when the sandbox itself failed."""
         if not code.strip():
             return Checked("none")
-        found = await self.run("check", [code])
-        verdict = found.get("verdict")
+        reply = await self.run("check", [code])
+        verdict = reply.get("verdict")
         return Checked(
             verdict if verdict in {"runs", "inputs"} else "fails",
-            str(found.get("error", "")),
-            str(found.get("printed", "")),
+            str(reply.get("error", "")),
+            str(reply.get("printed", "")),
         )
 
     async def run(self, function: str, arguments: list[str]) -> dict[str, Any]:
@@ -142,13 +142,13 @@ async def check_texts(
     async def one(text: WrittenText) -> Checked:
         checked = await checker.check(example_of(text.text))
         progress.advance()
-        said = checked.verdict == "none" and text.example
-        return Checked(said) if said else checked
+        example = checked.verdict == "none" and text.example
+        return Checked(example) if example else checked
 
     documents = {text.qualname: text for text in texts}
     with meter("Running examples", len(documents), show=True) as progress:
-        done = await asyncio.gather(*map(one, documents.values()))
-    return dict(zip(documents, done, strict=True))
+        results = await asyncio.gather(*map(one, documents.values()))
+    return dict(zip(documents, results, strict=True))
 
 
 #: What each verdict means, from worst to best.
@@ -160,17 +160,19 @@ WORDS = {
 }
 
 
-def table(what: str, found: Iterable[tuple[str, str, str]]) -> str:
+def table(what: str, results: Iterable[tuple[str, str, str]]) -> str:
     """How often each verdict was given, then name and reason of what does not run, worst first."""
-    rows = sorted(found, key=lambda row: ([*WORDS].index(row[0]), row[1]))
+    rows = sorted(results, key=lambda row: ([*WORDS].index(row[0]), row[1]))
     counts = Counter(verdict for verdict, _, _ in rows)
     head = ", ".join(
-        f"{counts[one]} {WORDS[one]}" for one in reversed(WORDS) if counts[one]
+        f"{counts[verdict]} {WORDS[verdict]}"
+        for verdict in reversed(WORDS)
+        if counts[verdict]
     )
-    told = (
+    failures = (
         f"{verdict}: {name}: {why}" for verdict, name, why in rows if verdict != "runs"
     )
-    return "\n".join([f"{len(rows)} {what}: {head}", *told])
+    return "\n".join([f"{len(rows)} {what}: {head}", *failures])
 
 
 async def _action(options: CheckOptions) -> int:
@@ -181,19 +183,19 @@ async def _action(options: CheckOptions) -> int:
         [options.file] if options.file else text_files(library.versions, cache, kind)
     )
     if options.examples:  # also those whose source has changed: they may still run
-        found = best(
+        examples = best(
             (text for file in files for text in read_texts(file)), library.symbols
         )
     else:
-        found, _ = prewritten(library, files)
-    if not found:
+        examples, _ = prewritten(library, files)
+    if not examples:
         raise UsageError(
             f"package={','.join(options.package)}: no text fits it; write some with `python -m "
             "docgen package=... out=docs.jsonl`, and give file=docs.jsonl.written (or with "
             "`python -m docgen examples`, and give examples=true)"
         )
     async with options.checker(options.concurrency) as checker:
-        results = await check_texts(found.values(), checker)
+        results = await check_texts(examples.values(), checker)
     print(
         table("examples", ((c.verdict, name, c.error) for name, c in results.items()))
     )
@@ -201,7 +203,7 @@ async def _action(options: CheckOptions) -> int:
     for name, checked in results.items():
         symbol = library.symbols[name]
         text = replace(
-            found[name], example=checked.verdict, source_hash=source_hash(symbol)
+            examples[name], example=checked.verdict, source_hash=source_hash(symbol)
         )
         out = options.out or cache / kind / file_name(symbol.package, symbol.version)
         written.setdefault(out, []).append(text)

@@ -135,8 +135,8 @@ class Class(Defined, _Scope):
     @property
     def generated_constructor(self) -> bool:
         """Whether the constructor is made from the fields (dataclass, NamedTuple, TypedDict)."""
-        made = (*self.node.decorator_list, *self.node.bases)
-        return any(last_part(one) in _GENERATED for one in made)
+        markers = (*self.node.decorator_list, *self.node.bases)
+        return any(last_part(marker) in _GENERATED for marker in markers)
 
 
 @dataclass(eq=False)
@@ -199,7 +199,7 @@ def read_module(source: SourceFile) -> Module:
     """Parse a module; a SyntaxError also for null bytes and what is nested too deeply."""
     try:
         tree = ast.parse(source.text)
-        found = list(statements(list(_imported(tree.body))))
+        nodes = list(statements(list(_imported(tree.body))))
     except ValueError as error:  # null bytes
         raise SyntaxError(str(error)) from error
     except (
@@ -209,8 +209,8 @@ def read_module(source: SourceFile) -> Module:
         raise SyntaxError("nested too deeply") from error
     # not splitlines(): a form feed ends no line of Python
     module = Module(source, tree, source.text.removesuffix("\n").split("\n"))
-    _fill(module, None, found)
-    for node in found:
+    _fill(module, None, nodes)
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             bind(module, node)
         elif isinstance(node, ast.Assign):
@@ -295,9 +295,9 @@ def _fill(module: Module, owner: Class | None, body: Sequence[ast.stmt]) -> None
                 node.targets if isinstance(node, ast.Assign) else [node.target]
             ):
                 if isinstance(target, ast.Name):
-                    told = _comment(node, after, module.lines)
+                    comment = _comment(node, after, module.lines)
                     scope.constants[target.id] = Constant(
-                        target.id, node, module, owner, told
+                        target.id, node, module, owner, comment
                     )
 
 

@@ -75,8 +75,8 @@ def described(docstring: str) -> Described:
     text, inputs, sections = _parts(own)
     summary, _, details = text.partition("\n\n")
     if constructor:
-        told, more, others = _parts(constructor)
-        details = "\n\n".join(filter(None, [details, told]))
+        intro, more, others = _parts(constructor)
+        details = "\n\n".join(filter(None, [details, intro]))
         inputs = {**more, **inputs}
         sections = {
             key: sections.get(key) or others.get(key, "")
@@ -111,8 +111,8 @@ def described_names(docstring: str) -> dict[str, str]:
 
 def unit_of(text: str) -> str:
     """The first unit that a text names as one, else empty."""
-    found = _UNIT.search(text)
-    return found[1] if found else ""
+    match = _UNIT.search(text)
+    return match[1] if match else ""
 
 
 def _parts(docstring: str) -> tuple[str, dict[str, Input], dict[str, str]]:

@@ -14,18 +14,18 @@ LONGEST, MOST = 300, 2_000  # characters of an error, and of what is printed
 
 def check(code: str) -> dict[str, object]:
     """Run an example: its ``verdict`` (``runs``, ``inputs``, ``fails``), ``printed``, ``error``."""
-    found: dict[str, object] = {"verdict": "fails", "error": ""}
+    result: dict[str, object] = {"verdict": "fails", "error": ""}
     printed = io.StringIO()
     names: dict[str, object] = {"__name__": "__main__"}
     try:
         with redirect_stdout(printed):
             exec(compile(code, "<example>", "exec"), names)  # noqa: S102 - in the sandbox
-        found["verdict"] = "runs"
+        result["verdict"] = "runs"
     except BaseException as error:  # noqa: BLE001 - whatever an example raises is the finding
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame.lineno for frame in frames if frame.filename == "<example>"]
         place = f" (line {own[-1]})" if own else ""
-        found["error"] = f"{type(error).__name__}: {error}"[:LONGEST] + place
+        result["error"] = f"{type(error).__name__}: {error}"[:LONGEST] + place
         here = bool(frames) and frames[-1].filename == "<example>"
         elsewhere = isinstance(error, ModuleNotFoundError) and not here
         if (
@@ -33,5 +33,5 @@ def check(code: str) -> dict[str, object]:
             or elsewhere
             or (isinstance(error, NameError) and here)
         ):
-            found["verdict"] = "inputs"
-    return {**found, "printed": printed.getvalue()[:MOST]}
+            result["verdict"] = "inputs"
+    return {**result, "printed": printed.getvalue()[:MOST]}

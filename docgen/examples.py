@@ -107,8 +107,8 @@ class ExampleWriter:
 
         async def one(group: Sequence[str]) -> str:
             async with slots:
-                made, unanswered = await self.write(group, prompter)
-            for text in made:
+                texts, unanswered = await self.write(group, prompter)
+            for text in texts:
                 checkpoint.add(text)
             progress.advance(len(group))
             return unanswered
@@ -127,7 +127,7 @@ class ExampleWriter:
         tuple
             The examples, and why the last request was not answered (empty: it was).
         """
-        made: list[WrittenText] = []
+        written: list[WrittenText] = []
         wrong = dict.fromkeys(names, "")
         for attempt in range(1, self.attempts + 1):
             pending = list(wrong)
@@ -135,15 +135,15 @@ class ExampleWriter:
             parts = [prompter.build(pending, self.known), *self._owners(pending)]
             parts += ["These failed; write them anew:", *faults] if faults else []
             try:
-                said = await self.model.ask(
+                reply = await self.model.ask(
                     "\n".join(parts), INSTRUCTIONS + self.gallery
                 )
             except Exception as failure:  # noqa: BLE001 - every provider has its own; reported
                 return (
-                    made,
+                    written,
                     f"{', '.join(pending)}: {type(failure).__name__}: {failure}",
                 )
-            replies = split(said.text, pending)
+            replies = split(reply.text, pending)
             tried = await asyncio.gather(
                 *(self._try(n, replies[n], attempt) for n in pending)
             )
@@ -152,24 +152,24 @@ class ExampleWriter:
                 if checked.error and attempt < self.attempts:
                     wrong[name] = f"{section}\n{checked.error}".strip()
                 else:
-                    made.append(
+                    written.append(
                         _text(self.library, name, self.model.name, section, checked)
                     )
             if not wrong:
                 break
-        return made, ""
+        return written, ""
 
     def _owners(self, names: Sequence[str]) -> list[str]:
         """How the classes are made whose members are asked for without them."""
         owners = {name.rpartition(".")[0] for name in names}.difference(names)
         classes = (
-            self.library.symbols[one]
-            for one in sorted(owners & self.library.symbols.keys())
+            self.library.symbols[owner]
+            for owner in sorted(owners & self.library.symbols.keys())
         )
-        shown = (
+        sources = (
             f"# {c.qualname}\n{c.source[:_OWNER]}" for c in classes if c.kind == "class"
         )
-        return [f"<bases>\n{source}\n</bases>" for source in shown]
+        return [f"<bases>\n{source}\n</bases>" for source in sources]
 
     async def _try(self, name: str, part: str, attempt: int) -> tuple[str, Checked]:
         """The section of an example, and what is wrong with it."""
@@ -229,8 +229,8 @@ def _text(
 
 
 def _section(code: str, printed: str = "") -> str:
-    shown = f"\nPrints:\n```text\n{printed.rstrip()}\n```" if printed.strip() else ""
-    return f"```python\n{code}```{shown}"
+    output = f"\nPrints:\n```text\n{printed.rstrip()}\n```" if printed.strip() else ""
+    return f"```python\n{code}```{output}"
 
 
 def scripts(
@@ -241,15 +241,16 @@ def scripts(
     No comment, message or expected value of a test is taken over. Who measures with questions made
     of the same tests must not give an agent these examples.
     """
-    found: dict[str, set[str]] = {}
+    codes_of: dict[str, set[str]] = {}
     for program in collect(tests)[0]:
         for number, assertion in enumerate(program.assertions):
             code = "" if assertion.kind == "raises" else _script(program, number)
             if 0 < len(code) <= _LONGEST_TEST:
                 for name in resolver.symbols(code).keys() & library.symbols.keys():
-                    found.setdefault(name, set()).add(code)
+                    codes_of.setdefault(name, set()).add(code)
     return {
-        name: sorted(codes, key=lambda c: (len(c), c)) for name, codes in found.items()
+        name: sorted(codes, key=lambda c: (len(c), c))
+        for name, codes in codes_of.items()
     }
 
 
@@ -258,14 +259,14 @@ def _script(program: Program, number: int) -> str:
     assertion = program.assertions[number]
     before = program.body[: program.body.index(assertion) + 1]
     preamble, body = only_asked(replace(program, body=before), [number])
-    shown = [ast.unparse(part) for part, _ in body if isinstance(part, ast.stmt)]
+    statements = [ast.unparse(part) for part, _ in body if isinstance(part, ast.stmt)]
     printed = f"print({ast.unparse(assertion.actual)})"
-    return "\n".join([text_of(preamble), "", *shown, printed, ""]).lstrip()
+    return "\n".join([text_of(preamble), "", *statements, printed, ""]).lstrip()
 
 
 async def mine(
     library: Library,
-    found: Mapping[str, Sequence[str]],
+    codes_of: Mapping[str, Sequence[str]],
     names: Iterable[str],
     checker: ExampleChecker,
 ) -> list[WrittenText]:
@@ -273,7 +274,7 @@ async def mine(
     ran: dict[str, asyncio.Task[Checked]] = {}  # several symbols stand in one script
 
     async def one(name: str) -> WrittenText | None:
-        for code in found[name][:_TRIES]:
+        for code in codes_of[name][:_TRIES]:
             if code not in ran:
                 ran[code] = asyncio.create_task(checker.check(code))
             checked = await ran[code]
@@ -283,7 +284,7 @@ async def mine(
                 )
         return None
 
-    texts = await asyncio.gather(*(one(name) for name in names if name in found))
+    texts = await asyncio.gather(*(one(name) for name in names if name in codes_of))
     return [text for text in texts if text is not None]
 
 
@@ -307,25 +308,25 @@ async def _action(options: ExampleOptions) -> int:
         open_writer(options.model, concurrency=options.concurrency) as model,
     ):
         if options.tests is not None:
-            found = scripts(options.tests, CodeResolver(sources), library)
+            codes_of = scripts(options.tests, CodeResolver(sources), library)
             print(
-                f"{sum(n in found for n in names)} of {len(names)} symbols stand in tests"
+                f"{sum(n in codes_of for n in names)} of {len(names)} symbols stand in tests"
             )
-            for text in await mine(library, found, names, checker):
+            for text in await mine(library, codes_of, names, checker):
                 checkpoint.add(text)
         if model is not None:
-            known, _ = prewritten(library, text_files(library.versions, cache_folder()))
+            prose, _ = prewritten(library, text_files(library.versions, cache_folder()))
             gallery = options.gallery.read_text(encoding="utf-8")
             writer = ExampleWriter(
-                library, model, checker, known, gallery, options.attempts
+                library, model, checker, prose, gallery, options.attempts
             )
             lost = await writer.all(names, checkpoint, options.concurrency)
     texts = best(checkpoint.texts(), names)
-    told = (
+    rows = (
         (t.example or "none", name, t.text.splitlines()[-1])
         for name, t in texts.items()
     )
-    print(table(f"examples of {len(names)} symbols", told))
+    print(table(f"examples of {len(names)} symbols", rows))
     for line in lost:
         print(f"not answered: {line}")
     return 1 if lost else 0

@@ -43,9 +43,9 @@ def contents(
         return FactsWriter(library, written).all()
     writer = FactsWriter(library, {})
     prose = written if content in {"prose", "all"} else {}
-    shown = examples if content in {"examples", "all"} else {}
+    selection = examples if content in {"examples", "all"} else {}
     return [
-        _composed(writer.facts(symbol), prose.get(name), shown.get(name))
+        _composed(writer.facts(symbol), prose.get(name), selection.get(name))
         for name, symbol in library.symbols.items()
     ]
 
@@ -130,42 +130,44 @@ class FactsWriter:
 
     def _sections(self, symbol: Symbol) -> Iterator[Section]:
         """In the order of a written document."""
-        said = described(symbol.docstring)
+        description = described(symbol.docstring)
         given = symbol.signature
         returns = given.returns if given is not None and given.is_python else ""
         listed = "Attributes" if symbol.kind in {"class", "module"} else "Parameters"
         bodies = {
-            FIRST: said.summary or _named(symbol, said),
+            FIRST: description.summary or _named(symbol, description),
             listed: "",
-            "Returns": said.returns or ("" if returns == "None" else returns),
-            "Raises": said.raises or ", ".join(symbol.raises),
-            "Details": said.details or _assignment(symbol),
+            "Returns": description.returns or ("" if returns == "None" else returns),
+            "Raises": description.raises or ", ".join(symbol.raises),
+            "Details": description.details or _assignment(symbol),
             RELATIONS: "\n".join(self._relations(symbol)),
-            "Notes": said.notes,
-            "Example": said.example or _example(symbol),
+            "Notes": description.notes,
+            "Example": description.example or _example(symbol),
         }
         for title, body in bodies.items():
-            if title == listed and said.inputs:
-                yield Section(title, "\n", tuple(_items(said.inputs)))
+            if title == listed and description.inputs:
+                yield Section(title, "\n", tuple(_items(description.inputs)))
             elif body:
                 yield Section(title, f"\n{body}\n\n")
 
     def _relations(self, symbol: Symbol) -> Iterator[str]:
-        known = self._library.symbols
-        bases = [base for base in symbol.bases if base in known]
-        callees = [name for name in symbol.calls if name in known and name not in bases]
+        symbols = self._library.symbols
+        bases = [base for base in symbol.bases if base in symbols]
+        callees = [
+            name for name in symbol.calls if name in symbols and name not in bases
+        ]
         for label, names in (
             ("Built on", bases[:_RELATED]),
             ("Uses", callees[:_RELATED]),
         ):
             for name in names:
-                told = self._summary(known[name])
-                yield f"- {label} `{seen_from(symbol, known[name])}`{told and f': {told}'}"
+                summary = self._summary(symbols[name])
+                yield f"- {label} `{seen_from(symbol, symbols[name])}`{summary and f': {summary}'}"
         if len(callees) > _RELATED:
             yield f"- and {len(callees) - _RELATED} more"
         callers = self._callers.get(symbol.qualname, ())
         for name in callers[:_CALLERS]:
-            caller = known.get(name) or self._library.helpers[name]
+            caller = symbols.get(name) or self._library.helpers[name]
             yield f"- Used by `{seen_from(symbol, caller)}`"
         if len(callers) > _CALLERS:
             yield f"- and {len(callers) - _CALLERS} more"
@@ -178,9 +180,9 @@ class FactsWriter:
         return short(summary, _TEXT)
 
 
-def _named(symbol: Symbol, said: Described) -> str:
-    if said.returns:
-        return first_sentence(said.returns)
+def _named(symbol: Symbol, description: Described) -> str:
+    if description.returns:
+        return first_sentence(description.returns)
     *_, owner, name = ("", *symbol.qualname.split("."))
     inside = symbol.kind in {"method", "property", "attribute"}
     place = f" of {owner}" if inside else f" in {owner}" if owner else ""
@@ -203,9 +205,9 @@ def _assignment(symbol: Symbol) -> str:
     if symbol.kind not in {"constant", "attribute"} or not symbol.source:
         return ""
     lines = symbol.source.splitlines()
-    shown = "\n".join(line[:_LINE] for line in lines[:_LINES])
+    source = "\n".join(line[:_LINE] for line in lines[:_LINES])
     more = f"\n... ({len(lines) - _LINES} more lines)" if len(lines) > _LINES else ""
-    return f"```python\n{shown}{more}\n```"
+    return f"```python\n{source}{more}\n```"
 
 
 def _example(symbol: Symbol) -> str:

@@ -74,7 +74,9 @@ class _Builder:
             *self.names.classes.values(),
         ]
         yield from (
-            self._constant(each) for one in holders for each in self._constants(one)
+            self._constant(each)
+            for holder in holders
+            for each in self._constants(holder)
         )
 
     def _constants(self, holder: Module | Class) -> Iterator[Constant]:
@@ -127,7 +129,7 @@ class _Builder:
         for name, module in sorted(self.names.modules.items()):
             parent, _, last = name.rpartition(".")
             if parent == package and not last.startswith("_"):
-                told = first_sentence(docstring_of(module.node))
+                summary = first_sentence(docstring_of(module.node))
                 defined = [
                     n
                     for n in (*module.classes, *module.functions)
@@ -135,7 +137,7 @@ class _Builder:
                 ]
                 listed = f"Defines {', '.join(defined)}." if defined else ""
                 yield Member(
-                    last, "module", Signature(), f"{told} {listed}".strip(), name
+                    last, "module", Signature(), f"{summary} {listed}".strip(), name
                 )
 
     def _class(self, cls: Class) -> Symbol:
@@ -221,17 +223,19 @@ class _Builder:
         return {**above, **described_names(docstring_of(holder.node))}
 
     def _types(
-        self, made: Function | Class | None, cls: Class | None
+        self, source: Function | Class | None, cls: Class | None
     ) -> tuple[str, ...]:
         """Classes besides ``cls`` that parameters of a function or fields of a class name."""
-        if made is None:
+        if source is None:
             return ()
-        typed = made.fields.values() if isinstance(made, Class) else made.arguments
-        found = [
-            c for t in typed for c in self.names.annotated_classes(t.annotation, made)
+        typed = (
+            source.fields.values() if isinstance(source, Class) else source.arguments
+        )
+        classes = [
+            c for t in typed for c in self.names.annotated_classes(t.annotation, source)
         ]
-        but = (cls, made.owner if isinstance(made, Function) else None)
-        return tuple(dict.fromkeys(c.qualname for c in found if c not in but))
+        but = (cls, source.owner if isinstance(source, Function) else None)
+        return tuple(dict.fromkeys(c.qualname for c in classes if c not in but))
 
     def _symbol(
         self,
@@ -264,16 +268,16 @@ class _Builder:
         )
 
     def _members(self, cls: Class) -> Iterator[Member]:
-        seen: set[str] = set()
+        names: set[str] = set()
         for owner in self.names.mro(cls):
             origin = "" if owner is cls else owner.name
             attributes = self.names.attributes(owner)
-            told = self._described_in(owner) if attributes else {}
+            descriptions = self._described_in(owner) if attributes else {}
             methods = sorted(owner.functions.values(), key=lambda f: f.node.lineno)
             for name, hint in [*((f.name, f) for f in methods), *attributes.items()]:
-                if name.startswith("_") or name in seen:
+                if name.startswith("_") or name in names:
                     continue
-                seen.add(name)
+                names.add(name)
                 if isinstance(hint, Function):
                     yield self._member(hint, origin, receiver=cls.name)
                 else:
@@ -282,7 +286,7 @@ class _Builder:
                         name,
                         "attribute",
                         Signature(None, kind),
-                        told.get(name, ""),
+                        descriptions.get(name, ""),
                         f"{owner.qualname}.{name}",
                         origin,
                     )

@@ -76,10 +76,10 @@ class Names:
             name,
         ) not in seen:  # modules that import each other are searched once
             seen[module.name, name] = None
-            found = self._imported(module, name, hops, seen)
-            if found is None and module.source.is_package:
-                found = self.modules.get(f"{module.name}.{name}")
-            seen[module.name, name] = found or module.constants.get(name)
+            target = self._imported(module, name, hops, seen)
+            if target is None and module.source.is_package:
+                target = self.modules.get(f"{module.name}.{name}")
+            seen[module.name, name] = target or module.constants.get(name)
         return seen[module.name, name]
 
     def _imported(
@@ -88,13 +88,17 @@ class Names:
         """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
-            found = self.path(bound, hops + 1, seen)
-            if found is not None:
-                return found
+            definition = self.path(bound, hops + 1, seen)
+            if definition is not None:
+                return definition
         stars = (self.modules.get(star) for star in module.stars if hops <= _MAX_HOPS)
-        offering = (one for one in stars if one is not None and one.star_exports(name))
+        offering = (
+            origin
+            for origin in stars
+            if origin is not None and origin.star_exports(name)
+        )
         starred = (self.in_module(target, name, hops + 1, seen) for target in offering)
-        return next((one for one in starred if one is not None), None)
+        return next((origin for origin in starred if origin is not None), None)
 
     def expression(self, node: ast.expr, module: Module) -> Definition | None:
         """What a name or dotted expression means at the top level of ``module``."""
@@ -117,9 +121,9 @@ class Names:
         for name in _annotated(node):
             if isinstance(name, ast.Name) and name.id == "Self":
                 return function.owner if isinstance(function, Function) else function
-            found = self.expression(name, function.module)
-            if isinstance(found, Class):
-                return found
+            target = self.expression(name, function.module)
+            if isinstance(target, Class):
+                return target
         return None
 
     def annotated_classes(
@@ -130,13 +134,13 @@ class Names:
         if node is None:
             return []
         parts = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-        found = (self.expression(part, owner.module) for part in parts)
-        return [cls for cls in found if isinstance(cls, Class)]
+        targets = (self.expression(part, owner.module) for part in parts)
+        return [cls for cls in targets if isinstance(cls, Class)]
 
     def bases(self, cls: Class) -> list[Class]:
         """Direct bases that are ours."""
-        found = (self.expression(base, cls.module) for base in cls.node.bases)
-        return [base for base in found if isinstance(base, Class) and base is not cls]
+        targets = (self.expression(base, cls.module) for base in cls.node.bases)
+        return [base for base in targets if isinstance(base, Class) and base is not cls]
 
     def mro(self, cls: Class) -> list[Class]:
         """Method resolution order (C3) over the classes of ours, ``cls`` first."""
@@ -149,8 +153,8 @@ class Names:
     def member(self, cls: Class, name: str) -> Function | Class | None:
         """The method, property or inner class that ``cls.name`` finds."""
         for owner in self.mro(cls):
-            if found := owner.functions.get(name) or owner.classes.get(name):
-                return found
+            if definition := owner.functions.get(name) or owner.classes.get(name):
+                return definition
         return None
 
     def constructor(self, cls: Class) -> Function | Class | None:
@@ -166,18 +170,20 @@ class Names:
 
 
 def _attributes(cls: Class) -> dict[str, ast.expr | None]:
-    found: dict[str, ast.expr | None] = {n: f.annotation for n, f in cls.fields.items()}
+    annotations: dict[str, ast.expr | None] = {
+        n: f.annotation for n, f in cls.fields.items()
+    }
     for name, constant in cls.constants.items():
-        found.setdefault(name, constant.node.value)
+        annotations.setdefault(name, constant.node.value)
     init = cls.functions.get("__init__")
     if init is not None:
         hints = {arg.arg: _unquoted(arg.annotation) for arg in init.arguments}
         for name, annotation, assigned in _self_assignments(init):
-            if found.get(name) is None:
-                found[name] = (
+            if annotations.get(name) is None:
+                annotations[name] = (
                     _unquoted(annotation) or _hinted(assigned, hints) or assigned
                 )
-    return found
+    return annotations
 
 
 def is_enum(cls: Class, names: Names) -> bool:
@@ -285,24 +291,24 @@ def exports(names: Names) -> tuple[dict[str, str], dict[str, str]]:
     shortest: dict[str, str] = {}
     for module in names.modules.values():
         for name in _exported(module, names):
-            found = names.in_module(module, name)
-            if not isinstance(found, Class | Function | Constant):
+            target = names.in_module(module, name)
+            if not isinstance(target, Class | Function | Constant):
                 continue
             path = f"{module.name}.{name}"
-            aliases.setdefault(path, found.qualname)
+            aliases.setdefault(path, target.qualname)
             # under another name it is an alias, but not how to call it
             plain = (
-                name == found.name
+                name == target.name
                 and not name.startswith("_")
                 and module.source.is_package
             )
-            inside = found.qualname.startswith(f"{module.name}.")
+            inside = target.qualname.startswith(f"{module.name}.")
             if (
                 plain
                 and inside
-                and len(path) < len(shortest.get(found.qualname, found.qualname))
+                and len(path) < len(shortest.get(target.qualname, target.qualname))
             ):
-                shortest[found.qualname] = path
+                shortest[target.qualname] = path
     own = [(qualname, qualname) for qualname in names.classes]
     for path, qualname in [*aliases.items(), *own]:
         for owner in (

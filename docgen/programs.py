@@ -176,8 +176,13 @@ class _Test:
 
     def _program(self, row: list[ast.stmt], rejected: list[Rejected]) -> Program:
         given = {name for statement in row for name in bound(statement)}
-        made, helpers = self._fixtures(given)
-        statements = [*deepcopy(row), *made, *self._setup(), *deepcopy(self.node.body)]
+        fixtures, helpers = self._fixtures(given)
+        statements = [
+            *deepcopy(row),
+            *fixtures,
+            *self._setup(),
+            *deepcopy(self.node.body),
+        ]
         if self.owner is not None:
             statements = _without_self(statements, self.owner)
         body = list(self._split(statements, rejected))
@@ -208,7 +213,7 @@ class _Test:
         self, given: set[str]
     ) -> tuple[list[ast.stmt], dict[str, ast.FunctionDef]]:
         """Calls of the fixtures that the test asks for, and what they call."""
-        known = {
+        fixtures = {
             node.name: node
             for node in [*self.module.body, *(self.owner.body if self.owner else [])]
             if isinstance(node, ast.FunctionDef) and _is_fixture(node)
@@ -219,14 +224,14 @@ class _Test:
         def ask(name: str) -> None:
             if name in calls or name in given:
                 return
-            if name not in known:
+            if name not in fixtures:
                 raise Unusable(f"it needs the fixture {name}")
             parameters = [
-                p.arg for p in known[name].args.args if p.arg not in {"self", "cls"}
+                p.arg for p in fixtures[name].args.args if p.arg not in {"self", "cls"}
             ]
             for parameter in parameters:
                 ask(parameter)
-            helper = helpers[f"make_{name}"] = deepcopy(known[name])
+            helper = helpers[f"make_{name}"] = deepcopy(fixtures[name])
             helper.name, helper.decorator_list = f"make_{name}", []
             helper.args.args = [
                 p for p in helper.args.args if p.arg not in {"self", "cls"}
@@ -381,7 +386,7 @@ def needed(definitions: Sequence[ast.stmt], nodes: Iterable[ast.AST]) -> list[as
     plain = (_plain_import(definitions[index], wanted) for index in sorted(included))
     # A conftest and the module often import the same.
     return list(
-        {ast.unparse(found): found for found in plain if found is not None}.values()
+        {ast.unparse(part): part for part in plain if part is not None}.values()
     )
 
 
@@ -400,14 +405,14 @@ def _plain_import(statement: ast.stmt, wanted: set[str]) -> ast.stmt | None:
 
 
 def only_asked(
-    program: Program, asked: Iterable[int]
+    program: Program, numbers: Iterable[int]
 ) -> tuple[list[ast.stmt], list[tuple[ast.stmt | Assertion, int]]]:
     """Preamble and body without the assertions that are not asked, and what only they use.
 
     Each part of the body has its number among the assertions (-1: it is none).
     """
-    wanted = {id(program.assertions[number]): number for number in asked}
-    made = {
+    wanted = {id(program.assertions[number]): number for number in numbers}
+    assigned = {
         name
         for part in program.body
         if isinstance(part, ast.Assign)
@@ -433,7 +438,7 @@ def only_asked(
             plain = all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
             if targets and plain and not set(bound(part)) & names:
                 continue  # it served an expected value only
-            if _receiver(part) in made - names:
+            if _receiver(part) in assigned - names:
                 continue  # it changes what is not looked at
         parts.insert(0, (part, wanted.get(id(part), -1)))
         names |= {

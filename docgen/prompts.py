@@ -66,10 +66,10 @@ class Prompter:
 
         Code of helpers and bases, constants and imports that one of them needs are shown once.
         """
-        shown: set[str] = set()
+        earlier: set[str] = set()
         parts: list[str] = []
         for name in names:
-            for section, content in self._sections(name, texts, shown).items():
+            for section, content in self._sections(name, texts, earlier).items():
                 if content:
                     indented = _TAG.sub(
                         r" \1", content
@@ -78,13 +78,13 @@ class Prompter:
         return "\n".join(parts)
 
     def _sections(
-        self, name: str, texts: Mapping[str, WrittenText], shown: set[str]
+        self, name: str, texts: Mapping[str, WrittenText], earlier: set[str]
     ) -> dict[str, str]:
-        symbol, known = self._library.symbols[name], self._library.symbols
-        bases = [base for base in symbol.bases if base in known]
+        symbol, symbols = self._library.symbols[name], self._library.symbols
+        bases = [base for base in symbol.bases if base in symbols]
         members = [m.qualname for m in symbol.members]
         used = members if symbol.kind == "module" else symbol.calls
-        callees = [n for n in used if n in known and n not in bases]
+        callees = [n for n in used if n in symbols and n not in bases]
         own = _without_docstrings(symbol.source)
         return {
             "symbol": symbol.qualname,
@@ -93,9 +93,9 @@ class Prompter:
             "code": _cut(own, _TABLE)
             if symbol.kind in {"constant", "attribute"}
             else own,
-            "helpers": "\n\n".join(_new(self._helpers(symbol), shown)),
-            "context": _cut("\n".join(_new(symbol.context, shown)), _CONTEXT),
-            "bases": "\n".join(_new(self._bases(bases, symbol, texts), shown)),
+            "helpers": "\n\n".join(_new(self._helpers(symbol), earlier)),
+            "context": _cut("\n".join(_new(symbol.context, earlier)), _CONTEXT),
+            "bases": "\n".join(_new(self._bases(bases, symbol, texts), earlier)),
             "overrides": "\n".join(self._overrides(symbol, texts)),
             "callees": self._callees(callees, symbol, texts),
             "callers": "\n".join(self._calls(symbol)),
@@ -107,8 +107,8 @@ class Prompter:
         for name in queue:  # grows meanwhile
             helper = self._library.helpers[name]
             code = _cut(_without_docstrings(helper.source), min(_HELPER, room))
-            told = first_sentence(helper.docstring)
-            yield f"# {name}{': ' if told else ''}{told}\n{code}"
+            summary = first_sentence(helper.docstring)
+            yield f"# {name}{': ' if summary else ''}{summary}\n{code}"
             room -= len(code)
             if room < _HELPER / 4:
                 return
@@ -132,20 +132,24 @@ class Prompter:
         above = self._library.symbols.get(owner)
         if above is None or above.kind != "class":
             return []
-        found = [("overrides", f"{base}.{name}") for base in above.bases]
+        related = [("overrides", f"{base}.{name}") for base in above.bases]
         if "abstract" in symbol.modifiers:
-            found += [("is implemented by", f"{c}.{name}") for c in self._below(owner)]
-        known = [(how, other) for how, other in found if other in self._library.symbols]
+            related += [
+                ("is implemented by", f"{c}.{name}") for c in self._below(owner)
+            ]
+        documented = [
+            (how, other) for how, other in related if other in self._library.symbols
+        ]
         return [
             f"{how} {self._line(other, symbol, texts)}"
-            for how, other in known[:_RELATED]
+            for how, other in documented[:_RELATED]
         ]
 
     def _below(self, cls: str) -> list[str]:
-        found = list(self._subclasses.get(cls, ()))
-        for name in found:  # grows meanwhile
-            found += [n for n in self._subclasses.get(name, ()) if n not in found]
-        return found
+        classes = list(self._subclasses.get(cls, ()))
+        for name in classes:  # grows meanwhile
+            classes += [n for n in self._subclasses.get(name, ()) if n not in classes]
+        return classes
 
     def _callees(
         self, names: Sequence[str], symbol: Symbol, texts: Mapping[str, WrittenText]
@@ -156,8 +160,10 @@ class Prompter:
                 (self._library.symbols[name], self._about(name, texts))
                 for name in names
             )
-            told = ((m, short(first_sentence(about), _TEXT)) for m, about in members)
-            lines = [f"{m.name} [{m.kind}] — {about}" for m, about in told]
+            summaries = (
+                (m, short(first_sentence(about), _TEXT)) for m, about in members
+            )
+            lines = [f"{m.name} [{m.kind}] — {about}" for m, about in summaries]
             return _cut("\n".join(lines), _MEMBERS)
         more = ("Returns", "Raises")
         lines = [self._line(name, symbol, texts, more) for name in names[:_RELATED]]
@@ -178,10 +184,11 @@ class Prompter:
         """One line about a symbol: how it is called, and what was written about it."""
         symbol = self._library.symbols[name]
         text = texts[name].text if name in texts else ""
-        told = [short(self._about(name, texts), _TEXT)]
+        phrases = [short(self._about(name, texts), _TEXT)]
         bodies = ((title, first_paragraph(section_of(text, title))) for title in more)
-        told += [f"{title}: {short(body, _TEXT)}" for title, body in bodies if body]
-        return f"{seen_from(user, symbol)}{_arguments(symbol)} [{symbol.kind}] — {' '.join(told)}"
+        phrases += [f"{title}: {short(body, _TEXT)}" for title, body in bodies if body]
+        call = f"{seen_from(user, symbol)}{_arguments(symbol)}"
+        return f"{call} [{symbol.kind}] — {' '.join(phrases)}"
 
     def _calls(self, symbol: Symbol) -> Iterator[str]:
         """Who uses the symbol, each with the line that does."""
@@ -197,8 +204,8 @@ class Prompter:
 
 def _facts(symbol: Symbol) -> str:
     """The facts without what code and callees show; of inherited members only their names."""
-    shown = symbol.members if symbol.kind == "class" else ()
-    own = tuple(m for m in shown if not m.origin and m.kind != "attribute")
+    members = symbol.members if symbol.kind == "class" else ()
+    own = tuple(m for m in members if not m.origin and m.kind != "attribute")
     signature = symbol.signature if symbol.kind == "class" else None
     without = replace(symbol, members=own, signature=signature)
     lines = render.facts(without).splitlines()[1:]
@@ -243,22 +250,22 @@ def _without_docstrings(source: str) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _more(names: Sequence[str], shown: int) -> list[str]:
-    return [f"and {len(names) - shown} more"] if len(names) > shown else []
+def _more(names: Sequence[str], limit: int) -> list[str]:
+    return [f"and {len(names) - limit} more"] if len(names) > limit else []
 
 
-def _new(parts: Iterable[str], shown: set[str]) -> Iterator[str]:
+def _new(parts: Iterable[str], earlier: set[str]) -> Iterator[str]:
     for part in parts:
-        if part not in shown:
-            shown.add(part)
+        if part not in earlier:
+            earlier.add(part)
             yield part
 
 
 def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
-    kept = text[:limit].rpartition("\n")[0] or text[:limit]
-    return f"{kept}\n... ({len(text) - len(kept)} more characters)"
+    head = text[:limit].rpartition("\n")[0] or text[:limit]
+    return f"{head}\n... ({len(text) - len(head)} more characters)"
 
 
 def documentation_order(library: Library) -> dict[str, tuple[str, ...]]:
@@ -270,15 +277,15 @@ def documentation_order(library: Library) -> dict[str, tuple[str, ...]]:
     """
     import networkx as nx  # noqa: PLC0415 - slow
 
-    known, uses = library.symbols, dict[str, Iterable[str]]()
-    for name, symbol in known.items():
+    symbols, uses = library.symbols, dict[str, Iterable[str]]()
+    for name, symbol in symbols.items():
         module = symbol.kind == "module"
         used = (m.qualname for m in symbol.members) if module else symbol.calls
-        uses[name] = [n for n in dict.fromkeys(used) if n in known and n != name]
+        uses[name] = [n for n in dict.fromkeys(used) if n in symbols and n != name]
     graph: nx.DiGraph[str] = nx.DiGraph(uses)
     condensed = nx.condensation(graph)
     members: dict[int, Sequence[str]] = {
-        node: sorted(names, key=lambda n: (known[n].path, known[n].first_line, n))
+        node: sorted(names, key=lambda n: (symbols[n].path, symbols[n].first_line, n))
         for node, names in condensed.nodes(data="members")
     }
     ranked = nx.lexicographical_topological_sort(
@@ -298,21 +305,21 @@ def batches(
     Each builds on earlier ones only, so that they can wait for one another; inside of one a symbol
     may build on another one: the prompt shows both.
     """
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     number: dict[str, int] = {}
     growing: dict[str, int] = {}  # by module
     for name in (name for name in needs if name in wanted):
-        symbol, last = library.symbols[name], len(found)
+        symbol, last = library.symbols[name], len(groups)
         if symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL:
             last = growing.get(symbol.path, last)
-            group = found[last] if last < len(found) else []
+            group = groups[last] if last < len(groups) else []
             room = _ROOM - sum(len(library.symbols[n].source) for n in (*group, name))
             later = any(number.get(need, -1) > last for need in needs[name])
             if later or len(group) == _TOGETHER or (group and room < 0):
-                last = len(found)
+                last = len(groups)
             growing[symbol.path] = last
-        if last == len(found):
-            found.append([])
-        found[last].append(name)
+        if last == len(groups):
+            groups.append([])
+        groups[last].append(name)
         number[name] = last
-    return found
+    return groups

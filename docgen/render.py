@@ -53,7 +53,7 @@ def arguments(given: Signature) -> str:
 
 
 def _listed(
-    parameters: Iterable[Parameter], shown: Callable[[Parameter], str]
+    parameters: Iterable[Parameter], line_of: Callable[[Parameter], str]
 ) -> Iterator[str]:
     """Parameters with the marks between their kinds."""
     before, starred = "", False
@@ -64,7 +64,7 @@ def _listed(
         if parameter.kind == "keyword-only" and not starred:
             yield "*"
             starred = True
-        yield shown(parameter)
+        yield line_of(parameter)
         before = parameter.kind
     if before == "positional-only":
         yield "/"
@@ -118,8 +118,8 @@ def indexed(entry: Entry) -> str:
     parts[0] = parts[0].lstrip()
     parts[-1] = f"{parts[-1].rstrip()}\n"
     titles = [section.title for section in entry.sections] or [""]
-    kept = (p for p, title in zip(parts, titles, strict=True) if title != RELATIONS)
-    return f"{facts(entry)}{_SEPARATOR}{''.join(kept)}"
+    sections = (p for p, title in zip(parts, titles, strict=True) if title != RELATIONS)
+    return f"{facts(entry)}{_SEPARATOR}{''.join(sections)}"
 
 
 def _section(section: Section) -> str:
@@ -228,9 +228,9 @@ def _with_fewer_members(symbol: Symbol, room: int, relevance: Relevance) -> str:
     forms = [*listed.forms]
     if listed.names:  # it stays a list of names
         forms.append(_Form(listed.names, "", ""))
-    shown = _chosen_forms(forms, left, relevance)
-    whole = [s for s, form in zip(shown, forms, strict=True) if s == form.whole]
-    others = [s for s, form in zip(shown, forms, strict=True) if s != form.whole]
+    lines = _chosen_forms(forms, left, relevance)
+    whole = [s for s, form in zip(lines, forms, strict=True) if s == form.whole]
+    others = [s for s, form in zip(lines, forms, strict=True) if s != form.whole]
     by_name = [f"{_BY_NAME}{', '.join(others)}"] if others else []
     return "\n".join([head, *whole, *by_name]) + text
 
@@ -239,7 +239,7 @@ def _chosen_forms(
     forms: Sequence[_Form], room: int, relevance: Relevance
 ) -> Sequence[str]:
     """For each member the form that is shown, all of them in ``room`` characters."""
-    shown = [form.name for form in forms]
+    lines = [form.name for form in forms]
     left = room - sum(len(form.name) + 2 for form in forms)
     weights = [relevance(form.whole) for form in forms]
     order = sorted(range(len(forms)), key=lambda i: (-weights[i], i))
@@ -247,22 +247,22 @@ def _chosen_forms(
     def improve(better: Callable[[_Form], str], reserve: int) -> None:
         nonlocal left
         for i in order:
-            gain = len(better(forms[i])) - len(shown[i])
+            gain = len(better(forms[i])) - len(lines[i])
             if 0 < gain <= left - reserve:
-                shown[i] = better(forms[i])
+                lines[i] = better(forms[i])
                 left -= gain
 
     # whole lines in half of the room, then calls for as many as can be, then lines again
     improve(lambda form: form.whole, left // 2)
     improve(lambda form: form.call, 0)
     improve(lambda form: form.whole, 0)
-    return shown
+    return lines
 
 
 def _cut(text: str, room: int) -> str:
     note = "\n..."
-    kept = text[: max(0, room - len(note))]
-    return (kept.rpartition("\n")[0] or kept) + note
+    head = text[: max(0, room - len(note))]
+    return (head.rpartition("\n")[0] or head) + note
 
 
 def one_line(entry: Entry, text: str, characters: int = _SUMMARY) -> str:

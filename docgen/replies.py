@@ -75,10 +75,10 @@ def section_of(text: str, title: str) -> str:
 
 def sections_of(text: str) -> dict[str, str]:
     """What stands under each heading of a written document."""
-    found: dict[str, str] = {}
+    bodies: dict[str, str] = {}
     for heading, body in behind(list(_HEADING.finditer(text)), text):
-        found.setdefault(heading.strip(), body.strip())
-    return found
+        bodies.setdefault(heading.strip(), body.strip())
+    return bodies
 
 
 def read_sections(text: str) -> tuple[Section, ...]:
@@ -88,13 +88,13 @@ def read_sections(text: str) -> tuple[Section, ...]:
     """
     marks = list(_HEADING.finditer(text))
     before = text[: marks[0].start()] if marks else text
-    found = [Section("", before)] if before else []
+    sections = [Section("", before)] if before else []
     for mark, after in zip_longest(marks, marks[1:]):
         title = mark[1].rstrip()
         start = mark.start(1) + len(title)
         end = after.start() if after else len(text)
-        found.append(section(title, text[start:end]))
-    return tuple(found)
+        sections.append(section(title, text[start:end]))
+    return tuple(sections)
 
 
 def section(title: str, text: str) -> Section:

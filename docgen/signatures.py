@@ -35,12 +35,12 @@ def class_signature(cls: Class, names: Names) -> Signature:
     """Parameters of the constructor; none where we cannot see any."""
     if is_enum(cls, names):
         return Signature()
-    made = names.constructor(cls)
-    if made is None:
+    constructor = names.constructor(cls)
+    if constructor is None:
         return Signature(None if cls.node.bases else ())
-    if isinstance(made, Class):
+    if isinstance(constructor, Class):
         return Signature(tuple(_fields(cls, names)))
-    return Signature(tuple(read_parameters(made.node.args, bound=True)))
+    return Signature(tuple(read_parameters(constructor.node.args, bound=True)))
 
 
 def attribute_type(name: str, hint: ast.expr | None, owner: Class, names: Names) -> str:
@@ -169,5 +169,5 @@ def _field_default(value: ast.expr | None) -> ast.expr | None:
     options = _options(value)
     if options is None or not isinstance(value, ast.Call):
         return value
-    made = ast.Constant(...)  # by a factory
-    return options.get("default", value.args[0] if value.args else made)
+    unknown = ast.Constant(...)  # by a factory
+    return options.get("default", value.args[0] if value.args else unknown)

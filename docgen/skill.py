@@ -110,11 +110,11 @@ def write_skill(
     (place / "references").mkdir(parents=True, exist_ok=True)
     for old in (place / "references").glob("*.md"):
         old.unlink()
-    shown = examples or {}
+    code_of = examples or {}
     modules = _modules(library)
     for module, symbols in modules.items():
         text = "\n\n".join(
-            _reference(symbol, shown.get(symbol.qualname)) for symbol in symbols
+            _reference(symbol, code_of.get(symbol.qualname)) for symbol in symbols
         )
         (place / "references" / f"{module}.md").write_text(
             f"{text}\n", encoding="utf-8"
@@ -140,12 +140,14 @@ def drift(library: Library, folder: Path) -> list[str]:
     lines = []
     try:
         then: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        lines += [f"gone: {one}" for one in then if one not in now]
-        lines += [f"new: {one}" for one in now if one not in then]
-        for one in (one for one in then if one in now and list(then[one]) != now[one]):
-            (before, _), (after, _) = then[one], now[one]
+        lines += [f"gone: {qualname}" for qualname in then if qualname not in now]
+        lines += [f"new: {qualname}" for qualname in now if qualname not in then]
+        for qualname in then:
+            if qualname not in now or list(then[qualname]) == now[qualname]:
+                continue
+            (before, _), (after, _) = then[qualname], now[qualname]
             what = "its documentation" if before == after else f"{before} -> {after}"
-            lines.append(f"changed: {one}: {what}")
+            lines.append(f"changed: {qualname}: {what}")
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise UsageError(
             f"{file}: damaged ({error!r}); write the skill again"
@@ -155,25 +157,25 @@ def drift(library: Library, folder: Path) -> list[str]:
 
 def doctests(library: Library) -> dict[str, str]:
     """Code of the examples in docstrings, by qualified name."""
-    found: dict[str, str] = {}
+    code_of: dict[str, str] = {}
     for qualname, symbol in library.symbols.items():
         with suppress(ValueError):  # no valid doctest
             examples = doctest.DocTestParser().get_examples(symbol.docstring)
-            found[qualname] = "".join(one.source for one in examples)
-    return {qualname: code for qualname, code in found.items() if code.strip()}
+            code_of[qualname] = "".join(example.source for example in examples)
+    return {qualname: code for qualname, code in code_of.items() if code.strip()}
 
 
 def _modules(library: Library) -> dict[str, list[Symbol]]:
     """Symbols by the module that defines them, the module itself first."""
-    found: dict[str, list[Symbol]] = {
+    modules: dict[str, list[Symbol]] = {
         name: [] for name, symbol in library.symbols.items() if symbol.kind == "module"
     }
     for symbol in library.symbols.values():
         home = symbol.qualname
-        while home and home not in found:
+        while home and home not in modules:
             home = home.rpartition(".")[0]
-        found.setdefault(home or "elsewhere", []).append(symbol)
-    return {module: symbols for module, symbols in found.items() if symbols}
+        modules.setdefault(home or "elsewhere", []).append(symbol)
+    return {module: symbols for module, symbols in modules.items() if symbols}
 
 
 def _facts(symbol: Symbol) -> list[str]:
@@ -224,7 +226,7 @@ def _skill(
     library: Library, modules: _Modules, slug: str, packages: Sequence[str]
 ) -> str:
     versions = ", ".join(
-        f"{one} {v}" if v else one for one, v in library.versions.items()
+        f"{package} {v}" if v else package for package, v in library.versions.items()
     )
     root = library.symbols.get(packages[0])
     what = described(root.docstring).summary if root else ""

@@ -66,7 +66,7 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     a ``src`` folder, that is where its packages are looked for. A `SourceError` says that there is
     no Python file.
     """
-    found: dict[str, SourceFile] = {}
+    files: dict[str, SourceFile] = {}
     for package in packages:
         if not all(part.isidentifier() for part in package.split(".")):
             raise SourceError(
@@ -87,10 +87,10 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
             module = ".".join(dotted[:-1] if is_package else dotted)
             unknown = project or (package.partition(".")[0], None)
             owner, version = owners.get(relative.as_posix(), unknown)
-            found[module] = SourceFile(
+            files[module] = SourceFile(
                 module, relative.as_posix(), owner, version, _text(path), is_package
             )
-    return [found[module] for module in sorted(found)]
+    return [files[module] for module in sorted(files)]
 
 
 def distribution_versions(sources: Sequence[SourceFile]) -> dict[str, str | None]:

@@ -358,22 +358,22 @@ class Library:
 
     def public(self) -> Library:
         """The same library without its private symbols."""
-        kept = {name: s for name, s in self.symbols.items() if s.public}
+        public = {name: s for name, s in self.symbols.items() if s.public}
         return replace(
             self,
             symbols={
                 name: replace(
                     s,
-                    calls=tuple(c for c in s.calls if c in kept),
+                    calls=tuple(c for c in s.calls if c in public),
                     helpers=tuple(
-                        c for c in s.calls if c in self.symbols and c not in kept
+                        c for c in s.calls if c in self.symbols and c not in public
                     ),
-                    types=tuple(t for t in s.types if t in kept),
+                    types=tuple(t for t in s.types if t in public),
                 )
-                for name, s in kept.items()
+                for name, s in public.items()
             },
-            aliases={a: name for a, name in self.aliases.items() if name in kept},
-            helpers={name: s for name, s in self.symbols.items() if name not in kept},
+            aliases={a: name for a, name in self.aliases.items() if name in public},
+            helpers={name: s for name, s in self.symbols.items() if name not in public},
         )
 
 

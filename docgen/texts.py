@@ -165,26 +165,26 @@ def prewritten(
         Texts of symbols whose source is what the text was written about, and the names of those
         that are there, but have changed since.
     """
-    known = {(t.qualname, t.source_hash): t for path in files for t in read_texts(path)}
-    names = {name for name, _ in known} & library.symbols.keys()
+    texts = {(t.qualname, t.source_hash): t for path in files for t in read_texts(path)}
+    names = {name for name, _ in texts} & library.symbols.keys()
     hashes = {name: source_hash(library.symbols[name]) for name in sorted(names)}
-    fitting = {n: known[n, h] for n, h in hashes.items() if (n, h) in known}
+    fitting = {n: texts[n, h] for n, h in hashes.items() if (n, h) in texts}
     return fitting, [n for n in hashes if n not in fitting]
 
 
 def best(texts: Iterable[WrittenText], names: Iterable[str]) -> dict[str, WrittenText]:
     """The example of each symbol: one that runs, of several the shortest."""
-    known: dict[str, WrittenText] = {}
+    examples_by_name: dict[str, WrittenText] = {}
     for text in sorted(
         texts, key=lambda t: (t.example != "runs", len(t.text), t.writer)
     ):
-        known.setdefault(text.qualname, text)
-    return {name: known[name] for name in names if name in known}
+        examples_by_name.setdefault(text.qualname, text)
+    return {name: examples_by_name[name] for name in names if name in examples_by_name}
 
 
 def examples(library: Library, files: Sequence[Path]) -> dict[str, WrittenText]:
     """What files of examples hold about a library; one about another source counts as failed."""
-    known = (
+    texts = (
         t for path in files for t in read_texts(path) if t.qualname in library.symbols
     )
     return best(
@@ -192,7 +192,7 @@ def examples(library: Library, files: Sequence[Path]) -> dict[str, WrittenText]:
             text
             if text.source_hash == source_hash(library.symbols[text.qualname])
             else replace(text, example="fails")
-            for text in known
+            for text in texts
         ),
         library.symbols,
     )

@@ -191,15 +191,15 @@ class _Job:
 
     def _reuse(self, name: str, given: WrittenText | None) -> None:
         """Take a text that is there; of two the one that the present prompt was asked for."""
-        done = self.checkpoint.done(name, self.hashes[name], self.model.name)
-        texts = [text for text in (given, done) if text is not None]
+        checkpointed = self.checkpoint.done(name, self.hashes[name], self.model.name)
+        texts = [text for text in (given, checkpointed) if text is not None]
         if not texts:
             return
         current = [text for text in texts if text.prompt == VERSION]
         text = (current or texts)[0]
         self.report.texts[name] = text
-        kept = self.report.reused if text is done else self.report.shipped
-        kept.append(name)
+        names = self.report.reused if text is checkpointed else self.report.shipped
+        names.append(name)
 
     def _may_go_on(self) -> bool:
         report = self.report
@@ -243,12 +243,12 @@ class _Job:
         tries = 0
         while free and tries < self.options.attempts and self._may_go_on():
             report.calls += 1  # counted before it starts: a limit is never overrun
-            said, failed = await self._ask(prompt, free)
-            if said is not None and said.cached:
+            reply, failed = await self._ask(prompt, free)
+            if reply is not None and reply.cached:
                 report.calls -= 1
             else:
                 tries += 1
-            if said is not None and len(free) > 1:
+            if reply is not None and len(free) > 1:
                 failed = {}
             if not failed:
                 break
@@ -268,16 +268,16 @@ class _Job:
         """One request: its reply, whose good texts are kept, and what is wrong with the others."""
         report = self.report
         try:
-            said = await self.model.ask(prompt, INSTRUCTIONS)
+            reply = await self.model.ask(prompt, INSTRUCTIONS)
         except Exception as failure:  # noqa: BLE001 - every provider has its own; recorded per item
             report.unanswered += 1
             reason = (
                 f"{type(failure).__name__}: {' '.join(str(failure).split())[:_ERROR]}"
             )
             return None, dict.fromkeys(names, reason)
-        report.spend(said)
-        ending = _ENDINGS.get(said.fault or "", "")
-        parts = split_reply(said.text, names)
+        report.spend(reply)
+        ending = _ENDINGS.get(reply.fault or "", "")
+        parts = split_reply(reply.text, names)
         faults = {name: ending or check_reply(parts.get(name, "")) for name in names}
         date = datetime.now(UTC).date().isoformat()
         for name in names:
@@ -290,7 +290,7 @@ class _Job:
             self.checkpoint.add(text)
             report.written.append(name)
             report.texts[name] = text
-        return said, {name: fault for name, fault in faults.items() if fault}
+        return reply, {name: fault for name, fault in faults.items() if fault}
 
     def _note(self) -> str:
         cost = "" if self.report.cost_usd is None else f"${self.report.cost_usd:.2f}"

@@ -57,13 +57,13 @@ class Agentic(Retrieving):
 
     async def _steps(self, episode: Episode) -> StopReason:
         prompt = episode.question.prompt
-        found: list[Hit] = []
+        hits: list[Hit] = []
         for query in await self._decompose(episode):
-            found = merge(found, await episode.retrieve(query, self.documents))
-        found = await self._rerank(episode, found)
-        names = await self._names(episode, found)
+            hits = merge(hits, await episode.retrieve(query, self.documents))
+        hits = await self._rerank(episode, hits)
+        names = await self._names(episode, hits)
         looked_up = await episode.lookup(names, self.names)
-        documents = await self._rerank(episode, merge(looked_up, found))
+        documents = await self._rerank(episode, merge(looked_up, hits))
         sources = await self._sources(episode, documents, looked_up)
         answer = await episode.draft(
             prompts.generate(prompt, documents, sources=sources)
@@ -85,8 +85,8 @@ class Agentic(Retrieving):
     async def _rerank(self, episode: Episode, documents: list[Hit]) -> list[Hit]:
         if len(documents) <= self.top:
             return documents
-        asked = Message("user", request(episode.question.prompt, documents, self.top))
-        reply = await episode.ask("rerank", [asked])
+        message = Message("user", request(episode.question.prompt, documents, self.top))
+        reply = await episode.ask("rerank", [message])
         chosen = read_order(reply, len(documents))[: self.top]
         if not chosen:
             episode.check(
@@ -98,28 +98,28 @@ class Agentic(Retrieving):
     async def _names(self, episode: Episode, documents: Sequence[Hit]) -> list[str]:
         """Names that the model asks for, each as the symbol table has it."""
         listed = "\n".join(render.one_line(hit.entry, hit.text) for hit in documents)
-        shown = f"<candidates>\n{listed}\n</candidates>" if documents else ""
+        candidates = f"<candidates>\n{listed}\n</candidates>" if documents else ""
         prompt = episode.question.prompt
-        messages = prompts.ask_for("names", prompt, shown, most=self.names)
+        messages = prompts.ask_for("names", prompt, candidates, most=self.names)
         reply = await episode.ask("names", messages)
-        asked = read_names(reply)
-        if not asked:
+        requested = read_names(reply)
+        if not requested:
             episode.check(["names: no name could be read; nothing is looked up"])
         resolved, notes = [], []
-        for name in dict.fromkeys(asked[: self.names]):
-            known = await self._resolve(episode, name)
-            if known is None:
+        for name in dict.fromkeys(requested[: self.names]):
+            symbol = await self._resolve(episode, name)
+            if symbol is None:
                 notes.append(
                     f"names: `{name}` is not in the symbol table, nor is one like it"
                 )
             else:
-                resolved.append(known)
+                resolved.append(symbol)
                 if (
-                    known != name
-                    and known.rpartition(".")[2] != name.rpartition(".")[2]
+                    symbol != name
+                    and symbol.rpartition(".")[2] != name.rpartition(".")[2]
                 ):
                     notes.append(
-                        f"names: `{name}` does not exist; `{known}` is nearest"
+                        f"names: `{name}` does not exist; `{symbol}` is nearest"
                     )
         if notes:
             episode.check(notes)
@@ -145,11 +145,11 @@ class Agentic(Retrieving):
         looked_up: Sequence[Hit],
     ) -> dict[str, str]:
         """Source of the functions and methods among the documents that were asked for by name."""
-        asked = {hit.entry.id for hit in looked_up}
+        requested = {hit.entry.id for hit in looked_up}
         names = [
             hit.entry.qualname
             for hit in documents
-            if hit.entry.id in asked
+            if hit.entry.id in requested
             and hit.entry.kind in {"function", "method", "property"}
         ]
         if not (names := names[: self.sources]):
@@ -160,8 +160,8 @@ class Agentic(Retrieving):
         )
         if execution.outcome != Outcome.OK or not isinstance(execution.result, dict):
             reason = " ".join((execution.error or "").split()[-40:])
-            told = f"the source of the libraries could not be read: {execution.outcome} {reason}"
-            episode.check([told])
+            note = f"the source of the libraries could not be read: {execution.outcome} {reason}"
+            episode.check([note])
             return {}
         return {str(name): str(text) for name, text in execution.result.items()}
 
@@ -177,16 +177,16 @@ def source_texts(names: list[str], longest: int = 4000) -> dict[str, str]:
     texts = {}
     for name in names:
         try:
-            found = pkgutil.resolve_name(name)
+            member = pkgutil.resolve_name(name)
             function = (
-                getattr(found, "fget", None) or getattr(found, "func", None) or found
+                getattr(member, "fget", None) or getattr(member, "func", None) or member
             )
             text = inspect.getsource(inspect.unwrap(function))
         except (ImportError, AttributeError, OSError, TypeError, ValueError):
             continue
         if len(text) > longest:
             text = text[:longest].rsplit("\n", 1)[0] + "\n    ...\n"
-        if not isinstance(found, types.ModuleType):
+        if not isinstance(member, types.ModuleType):
             texts[name] = text
     return texts
 

@@ -100,14 +100,14 @@ class Command(System):
             return "answered"
         return "timeout" if code is None else "crashed" if code else "format_error"
 
-    async def _run(self, folder: Path, told: str) -> tuple[str, int | None]:
+    async def _run(self, folder: Path, text: str) -> tuple[str, int | None]:
         """What it printed, and its exit code; ``None`` where it had to be stopped."""
         with tempfile.TemporaryFile() as log:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *self._words,
                     "--instruction",
-                    told,
+                    text,
                     cwd=folder,
                     stdout=log,
                     stderr=log,
@@ -146,8 +146,8 @@ def instruction(question: Question) -> str:
     """What the program is told."""
     if isinstance(question.answer, File):
         return question.prompt
-    asked = "\n\n".join(message.text for message in prompts.request_answer(question))
-    return f"{asked}\n\nLeave the whole reply in a file called {REPLY}."
+    text = "\n\n".join(message.text for message in prompts.request_answer(question))
+    return f"{text}\n\nLeave the whole reply in a file called {REPLY}."
 
 
 def read_result(folder: Path, name: str) -> bytes | None:
@@ -155,14 +155,14 @@ def read_result(folder: Path, name: str) -> bytes | None:
 
     Of a file beyond `MAX_BYTES` there is one byte more than that: enough to be refused by.
     """
-    found: list[Path] = []
-    seen = 0
+    paths: list[Path] = []
+    entries = 0
     for inside, folders, files in os.walk(folder):
-        seen += len(folders) + len(files)
-        if seen > MAX_ENTRIES:
+        entries += len(folders) + len(files)
+        if entries > MAX_ENTRIES:
             break
-        found += [Path(inside) / name] if name in files else []
-    for path in sorted(found, key=lambda one: (len(one.parts), one)):
+        paths += [Path(inside) / name] if name in files else []
+    for path in sorted(paths, key=lambda one: (len(one.parts), one)):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:

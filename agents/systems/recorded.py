@@ -41,8 +41,8 @@ def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
     if not path.is_file():
         name = str(path).replace("\n", "\\n")
         raise UsageError(f"answers={name}: no such file or run folder")
-    found: dict[tuple[str, int], Recording] = {}
-    seen: Counter[str] = Counter()
+    recordings: dict[tuple[str, int], Recording] = {}
+    lines_of: Counter[str] = Counter()
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if not line.strip():
             continue
@@ -54,36 +54,40 @@ def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
                 f'answers={path}, line {number}: must be JSON like {{"id": "move-1", "answer": '
                 '"the whole reply"}'
             ) from None
-        found[name, seen[name]] = Recording(answer, read.get("code"), read.get("entry"))
-        seen[name] += 1
-    if not found:
+        recordings[name, lines_of[name]] = Recording(
+            answer, read.get("code"), read.get("entry")
+        )
+        lines_of[name] += 1
+    if not recordings:
         raise UsageError(f"answers={path}: no answers in it")
-    return found
+    return recordings
 
 
 def _of_run(folder: Path) -> dict[tuple[str, int], Recording]:
-    found = {}
+    recordings = {}
     for path in sorted(folder.glob("trajectories/*.json")):
         try:
-            kept = json.loads(path.read_bytes())
-            if _completed(kept):
-                answer = kept["answer"] or kept["value"]
-                recording = Recording(answer, kept["code"], kept["entry"])
-                found[str(kept["question"]["id"]), int(kept["seed"])] = recording
+            record = json.loads(path.read_bytes())
+            if _completed(record):
+                answer = record["answer"] or record["value"]
+                recording = Recording(answer, record["code"], record["entry"])
+                recordings[str(record["question"]["id"]), int(record["seed"])] = (
+                    recording
+                )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{path}: cannot be read ({error!r})") from error
-    if not found:
+    if not recordings:
         raise UsageError(
             f"answers={folder}: is not a run folder with answers (no trajectories)"
         )
-    return found
+    return recordings
 
 
-def _completed(kept: Mapping[str, Any]) -> bool:
+def _completed(record: Mapping[str, Any]) -> bool:
     """Whether a record, perhaps of an earlier version, has an answer that counts."""
-    if "ending" in kept:
-        return bool(kept["ending"]["kind"] == "completed")
-    return kept["stop_reason"] not in {*INFRASTRUCTURE, "budget"}
+    if "ending" in record:
+        return bool(record["ending"]["kind"] == "completed")
+    return record["stop_reason"] not in {*INFRASTRUCTURE, "budget"}
 
 
 @dataclass

@@ -89,21 +89,21 @@ class Reflect(Drafting):
                     checks=self.check_contract,
                 )
                 work.attempts.append(attempt)
-                found = await self._next(work, draft)
+                hits = await self._next(work, draft)
             elif drafts.reason == "repeated" and self._uncriticised(work):
-                found = await self._criticised(work)
+                hits = await self._criticised(work)
             else:
                 return drafts.reason
             if self.keep_documents:
-                if not work.append(found) and self._idle(work):
+                if not work.append(hits) and self._idle(work):
                     return "repeated"
             else:
-                work.documents = found or work.documents
+                work.documents = hits or work.documents
 
     async def _next(self, work: _Work, draft: Draft) -> list[Hit]:
         """What the next draft needs."""
-        if found := await work.dependencies.after(draft):
-            return found
+        if hits := await work.dependencies.after(draft):
+            return hits
         # Findings that say what to correct are enough, unless being told did not help.
         if self._frugal and draft.concrete and not same_again(work.drafts.tried):
             return await work.episode.lookup(concerned(draft), self.documents)
@@ -120,10 +120,10 @@ class Reflect(Drafting):
             work.attempts[-1] = replace(work.attempts[-1], critique=feedback)
         if self.retrieve_next == "off":
             return []
-        if found := await work.dependencies.about(queries, sought=True):
-            return found
-        found = await look_up(work.episode, queries, self.documents)
-        return [one for one in found if not work.dependencies.tells(one)]
+        if hits := await work.dependencies.about(queries, sought=True):
+            return hits
+        hits = await look_up(work.episode, queries, self.documents)
+        return [hit for hit in hits if not work.dependencies.tells(hit)]
 
     def _uncriticised(self, work: _Work) -> bool:
         """Whether a critic may still bring a model on that repeats itself."""
@@ -194,8 +194,8 @@ class Reretrieve(Drafting):
         drafts = Drafts(episode, self)
         documents = await episode.retrieve(episode.question.query, self.documents)
         while draft := await drafts.failing(prompts.generate(prompt, documents)):
-            seen = replace(draft.attempt(drafts.number), checks=draft.findings)
-            _, queries = await critique(episode, documents, [seen])
+            attempt = replace(draft.attempt(drafts.number), checks=draft.findings)
+            _, queries = await critique(episode, documents, [attempt])
             documents = await look_up(episode, queries, self.documents) or documents
         return drafts.reason
 
@@ -210,13 +210,13 @@ class _Work:
     documents: list[Hit]
     attempts: list[Attempt] = field(default_factory=list)
 
-    def append(self, found: Sequence[Hit]) -> bool:
+    def append(self, hits: Sequence[Hit]) -> bool:
         """Append to the last attempt what no earlier part of the prompt shows; whether any is."""
         later = [
             document for attempt in self.attempts for document in attempt.documents
         ]
-        shown = merge(self.documents, later)
-        new = merge(shown, found)[len(shown) :]
+        earlier = merge(self.documents, later)
+        new = merge(earlier, hits)[len(earlier) :]
         last = self.attempts[-1]
         self.attempts[-1] = replace(last, documents=(*last.documents, *new))
         return bool(new)

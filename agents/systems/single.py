@@ -65,11 +65,11 @@ class Code2(System):
         question = episode.question
         if question.wants_code:
             return await episode.conclude(prompts.request_answer(question))
-        asked = [
+        messages = [
             *prompts.request_answer(question),
             Message("user", prompts.TEXTS["program"]),
         ]
-        reply = await episode.ask("program", asked)
+        reply = await episode.ask("program", messages)
         blocks = list(fences(spoken(reply)))
         printed = "nothing: there was no program"
         if blocks:
@@ -77,8 +77,8 @@ class Code2(System):
         second = prompts.TEXTS["printed"].format(
             printed=printed, instruction=question.answer.instruction
         )
-        asked += [Message("assistant", reply), Message("user", second)]
-        return await episode.conclude(asked)
+        messages += [Message("assistant", reply), Message("user", second)]
+        return await episode.conclude(messages)
 
     async def _run(self, episode: Episode, program: str) -> str:
         """What the program prints, or why it does not."""
@@ -91,8 +91,8 @@ class Code2(System):
             "    return {}\n"
         )
         execution = await episode.execute(Answer(code, "main", "strict"))
-        said = "\n".join(filter(None, [execution.stdout, execution.error or ""]))
-        return said.strip()[-SHOWN_CHARACTERS:] or "nothing"
+        output = "\n".join(filter(None, [execution.stdout, execution.error or ""]))
+        return output.strip()[-SHOWN_CHARACTERS:] or "nothing"
 
 
 def _foreign(program: str) -> str | None:

@@ -57,7 +57,7 @@ class Tools(System):
         offered = box.schemas()
         messages = prompts.with_tools(episode.question, list(box.tools))
         recorded = stale = silent = 0
-        made: set[str] = set()
+        earlier: set[str] = set()
         for turn in range(1, self.max_turns + 1):
             reply = await episode.converse(
                 "tools", messages, tools=offered, earlier=recorded
@@ -71,10 +71,10 @@ class Tools(System):
                     return "answered"
                 if silent > 1:
                     return "format_error"
-                said = Message("assistant", reply.text.strip() or "(nothing)")
+                message = Message("assistant", reply.text.strip() or "(nothing)")
                 silence = "That called no tool. Call one, or end with `answer`."
-                told = silence if code else "That holds no answer."
-                messages += [said, prompts.again(episode.question, told)]
+                notice = silence if code else "That holds no answer."
+                messages += [message, prompts.again(episode.question, notice)]
                 continue
             silent = 0
             results = [
@@ -85,10 +85,10 @@ class Tools(System):
                 episode.answer = box.answered
                 return "answered"
             calls = {_key(call) for call in reply.tool_calls}
-            stale = stale + 1 if calls <= made else 0
+            stale = stale + 1 if calls <= earlier else 0
             if stale == STALE:
                 return "repeated"
-            made |= calls
+            earlier |= calls
             self._warn(episode, results, turn)
             messages += [reply.message, *results]
         return "iterations"
@@ -100,8 +100,8 @@ class Tools(System):
             spent = episode.meter.usage.calls + episode.meter.usage.cached_calls
             left = min(left, self.context.budget.calls - spent)
         if left <= FEW:
-            told = f"{results[-1].text}\n\n[{left} more replies are left: answer]"
-            results[-1] = replace(results[-1], content=told)
+            text = f"{results[-1].text}\n\n[{left} more replies are left: answer]"
+            results[-1] = replace(results[-1], content=text)
 
 
 async def _result(

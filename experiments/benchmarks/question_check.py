@@ -126,8 +126,8 @@ class Checker:
         ]
         return await asyncio.gather(
             *(
-                one.run(source, entry, timeout=TIMEOUT, mounts=mounts)
-                for one in self._sandboxes
+                sandbox.run(source, entry, timeout=TIMEOUT, mounts=mounts)
+                for sandbox in self._sandboxes
             )
         )
 
@@ -150,5 +150,5 @@ def _compare_runs(spec: TaskSpec, first: Any, other: Any) -> list[str]:
 def _differences(
     spec: TaskSpec, gold: Mapping[str, Any], values: Mapping[str, Any], what: str
 ) -> list[str]:
-    found = gates.verdicts(spec, gold, dict(values))
-    return [f"{name}: {what}: {reason}" for name, reason in found.items() if reason]
+    reasons = gates.verdicts(spec, gold, dict(values))
+    return [f"{name}: {what}: {reason}" for name, reason in reasons.items() if reason]

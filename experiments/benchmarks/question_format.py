@@ -87,14 +87,12 @@ class PropertySpec(BaseModel, extra="forbid"):
 
     @model_validator(mode="after")
     def _compare_fits_format(self) -> Self:
-        known: Literal["equal", "close"] = (
-            "close" if "float" in self.format else "equal"
-        )
-        if self.compare not in {"", known}:
+        rule: Literal["equal", "close"] = "close" if "float" in self.format else "equal"
+        if self.compare not in {"", rule}:
             raise ValueError(
-                f"compare is {self.compare!r}: {self.format} is compared by {known!r}"
+                f"compare is {self.compare!r}: {self.format} is compared by {rule!r}"
             )
-        self.compare = known
+        self.compare = rule
         if self.choices and (self.format != "str" or len(set(self.choices)) < 3):
             msg = "choices are at least three different values of a property with format str"
             raise ValueError(msg)
@@ -128,9 +126,9 @@ class TaskSpec(BaseModel, extra="allow"):
         if len(set(names)) != len(names):
             raise ValueError("two properties have the same name")
         for key in self.model_extra or {}:
-            known = get_close_matches(key, type(self).model_fields, n=1, cutoff=0.8)
-            if known and known[0] not in self.model_fields_set:
-                msg = f"{key}: no such key; did you mean {known[0]}? Other keys are labels"
+            close = get_close_matches(key, type(self).model_fields, n=1, cutoff=0.8)
+            if close and close[0] not in self.model_fields_set:
+                msg = f"{key}: no such key; did you mean {close[0]}? Other keys are labels"
                 raise ValueError(msg)
         if max(len(self.scaffold.strip()), len(self.goal.strip())) < SHORTEST:
             raise ValueError(
@@ -141,12 +139,12 @@ class TaskSpec(BaseModel, extra="allow"):
 
 def question_folders(root: Path = QUESTIONS) -> list[Path]:
     """All folders with a ``task.yaml``, by name; no link in them leads out of ``root``."""
-    found = sorted(path.parent for path in root.glob("*/task.yaml"))
-    for folder in found:
+    folders = sorted(path.parent for path in root.glob("*/task.yaml"))
+    for folder in folders:
         _stay_below(
             root, (path for path in (folder, *folder.rglob("*")) if path.is_symlink())
         )
-    return found
+    return folders
 
 
 def _stay_below(root: Path, paths: Iterable[Path]) -> None:
@@ -198,16 +196,16 @@ def data_files(folder: Path) -> dict[str, str]:
         raise QuestionError(f"{data}: is a link; copy the files instead")
     paths = sorted(data.rglob("*"))
     _stay_below(data, paths)
-    found = {
+    files = {
         str(path.relative_to(folder)): str(path) for path in paths if path.is_file()
     }
-    for name in found:
+    for name in files:
         if not name.isprintable():  # it stands in the prompt
             msg = (
                 f"{folder}: {name!r}: a file's name holds signs that cannot be printed"
             )
             raise QuestionError(msg)
-    return found
+    return files
 
 
 def build_prompt(
@@ -271,8 +269,8 @@ def read_tasks(
     )
     samples = (_sample(folder, spec, common, role) for folder, spec in specs.items())
     return [
-        replace(one, environment=environment, labels={**one.labels, **labels})
-        for one in samples
+        replace(sample, environment=environment, labels={**sample.labels, **labels})
+        for sample in samples
     ]
 
 

@@ -203,10 +203,10 @@ def _stands_in(value: Any, text: str, numbers: list[float], rtol: float) -> bool
     )
     if telling and all(isinstance(leaf, float) for leaf in leaves):
         return all(_stands_in(leaf, text, numbers, rtol) for leaf in leaves)
-    shown = {str(value), json.dumps(value)}
+    forms = {str(value), json.dumps(value)}
     if isinstance(value, list) and len(value) > 1:
-        shown.add(", ".join(map(str, value)))
-    return any(form in text for form in shown)
+        forms.add(", ".join(map(str, value)))
+    return any(form in text for form in forms)
 
 
 def check_plain(gold: Mapping[str, Any]) -> list[str]:

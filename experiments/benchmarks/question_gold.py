@@ -85,8 +85,8 @@ class ReferenceGold:
             self.packages, environments.site_packages(self.environment)
         )
         recipe = [FORMAT, self._trace, TRACER, sources_digest(sources)]
-        kept = {folder: _gold_file(folder, recipe) for folder in self._folders}
-        missing = [folder for folder, path in kept.items() if not path.is_file()]
+        file_of = {folder: _gold_file(folder, recipe) for folder in self._folders}
+        missing = [folder for folder, path in file_of.items() if not path.is_file()]
         if missing:
             usage, traced = CodeResolver(sources), {}
             if self._trace:
@@ -95,14 +95,14 @@ class ReferenceGold:
                 ) as pool:  # the caller may be inside of an event loop
                     traced = pool.submit(asyncio.run, self._traced(missing)).result()
             for folder in missing:
-                seen = usage.known(traced.get(folder.name, ()))
-                names = public_symbols({**usage.symbols(_reference(folder)), **seen})
-                kept[folder].parent.mkdir(parents=True, exist_ok=True)
-                write_json(kept[folder], names)
-        found = {
-            f.name: json.loads(path.read_text("utf-8")) for f, path in kept.items()
+                used = usage.known(traced.get(folder.name, ()))
+                names = public_symbols({**usage.symbols(_reference(folder)), **used})
+                file_of[folder].parent.mkdir(parents=True, exist_ok=True)
+                write_json(file_of[folder], names)
+        symbols_of = {
+            f.name: json.loads(path.read_text("utf-8")) for f, path in file_of.items()
         }
-        return {name: names for name, names in found.items() if names}
+        return {name: names for name, names in symbols_of.items() if names}
 
     async def _traced(self, folders: Sequence[Path]) -> dict[str, list[str]]:
         config = SandboxConfig(env=self.environment, workers=2, timeout=_TIMEOUT)

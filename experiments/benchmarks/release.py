@@ -60,13 +60,13 @@ def content(file: Folder) -> Any:
 def entries(file: Folder, keys: set[str]) -> list[dict[str, Any]]:
     """The entries of a JSON or JSONL file, each with some keys."""
     try:
-        found = list(json_entries(file))
+        pairs = list(json_entries(file))
     except (OSError, ValueError, RecursionError) as error:
         raise ReleaseError(f"{file}: cannot be read ({error})") from error
-    for where, entry in found:
+    for where, entry in pairs:
         if not isinstance(entry, dict) or not keys <= entry.keys():
             raise ReleaseError(f"{where}: an entry lacks {', '.join(sorted(keys))}")
-    return [entry for _, entry in found]
+    return [entry for _, entry in pairs]
 
 
 def picture(file: Folder) -> Image:

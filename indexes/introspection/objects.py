@@ -21,13 +21,13 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
-def docstring(found: Any) -> str:
+def docstring(member: Any) -> str:
     """The docstring as ``help`` shows it; of a class only its own."""
     try:
         text = (
-            inspect.cleandoc(found.__doc__ or "")
-            if isinstance(found, type)
-            else (inspect.getdoc(found) or "")
+            inspect.cleandoc(member.__doc__ or "")
+            if isinstance(member, type)
+            else (inspect.getdoc(member) or "")
         )
     except Exception:  # noqa: BLE001 -- a property of a library may raise anything
         return ""
@@ -45,11 +45,11 @@ def class_signature(cls: type) -> Sign:
     return UNKNOWN if issubclass(cls, enum.Enum) else signature(cls)
 
 
-def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> Sign:
+def signature(target: Any, *, drop: bool = False, receiver: str = "Self") -> Sign:
     """How something is called; ``drop`` leaves out the receiver, which ``Self`` stands for."""
     try:
-        known = inspect.signature(found)
-        parameters = list(known.parameters.values())
+        declaration = inspect.signature(target)
+        parameters = list(declaration.parameters.values())
         if (
             drop
             and parameters
@@ -65,7 +65,9 @@ def signature(found: Any, *, drop: bool = False, receiver: str = "Self") -> Sign
             )
             for parameter in parameters
         ]
-        result = "" if isinstance(found, type) else _hint(known.return_annotation)
+        result = (
+            "" if isinstance(target, type) else _hint(declaration.return_annotation)
+        )
         return rows, _received(result, receiver)
     except Exception:  # noqa: BLE001 -- compiled, or a signature that raises
         return UNKNOWN
@@ -88,10 +90,10 @@ def _hint(hint: Any) -> str:
 def _default(value: Any, receiver: str) -> str | None:
     if value is inspect.Parameter.empty:
         return None
-    shown = repr(value)
-    if len(shown) > SHOWN or _ADDRESS.search(shown):
+    text = repr(value)
+    if len(text) > SHOWN or _ADDRESS.search(text):
         return "..."
-    return _received(shown, receiver)
+    return _received(text, receiver)
 
 
 def annotation_text(hint: Any) -> str:
@@ -110,12 +112,12 @@ def annotated(function: Any, *, parameters: bool) -> list[str]:
     """Classes that annotations name: qualified where known here, else as they are written."""
     hints = getattr(function, "__annotations__", None)
     scope = getattr(function, "__globals__", {})
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for name, hint in (hints if isinstance(hints, dict) else {}).items():
         if (name != "return") is parameters:
             for path in _classes(hint, scope):
-                found.setdefault(path)
-    return list(found)
+                paths.setdefault(path)
+    return list(paths)
 
 
 def _classes(hint: Any, scope: dict[str, Any]) -> Iterator[str]:
@@ -152,16 +154,16 @@ def member(
     }
 
 
-def is_function(found: Any) -> bool:
+def is_function(value: Any) -> bool:
     """Whether it is a function, compiled or wrapped ones included."""
-    if isinstance(found, type | types.ModuleType):
+    if isinstance(value, type | types.ModuleType):
         return False
     kinds = {"cython_function_or_method", "_lru_cache_wrapper", "partial"}
-    if inspect.isroutine(found) or type(found).__name__ in kinds:
+    if inspect.isroutine(value) or type(value).__name__ in kinds:
         return True
     return (
-        callable(found)
-        and inspect.getattr_static(found, "__wrapped__", None) is not None
+        callable(value)
+        and inspect.getattr_static(value, "__wrapped__", None) is not None
     )
 
 
@@ -188,7 +190,7 @@ def getter_of(raw: Any) -> Any | None:
 def owners(cls: type) -> Iterator[tuple[str, type]]:
     """Public names of a class with the class that defines each, own ones first."""
     order = {base: position for position, base in enumerate(cls.__mro__)}
-    found = []
+    rows = []
     # an enumeration does not list its methods
     for name in {
         *names_of(cls),
@@ -197,14 +199,14 @@ def owners(cls: type) -> Iterator[tuple[str, type]]:
         owner = next((base for base in cls.__mro__ if name in vars(base)), cls)
         if not name.startswith("_") and owner is not object:
             line = first_line(vars(owner).get(name))
-            found.append((order[owner], line, name, owner))
-    for _, _, name, owner in sorted(found, key=lambda item: item[:3]):
+            rows.append((order[owner], line, name, owner))
+    for _, _, name, owner in sorted(rows, key=lambda item: item[:3]):
         yield name, owner
 
 
 def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, Any]]:
     """Attributes: annotated, assigned in the class, assigned to ``self``, members of an enum."""
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for base in bases:
         hints = vars(base).get("__annotations__", {})
         hints = hints if isinstance(hints, dict) else {}
@@ -223,14 +225,14 @@ def attributes(cls: type, bases: Iterable[type]) -> list[dict[str, Any]]:
             constant = isinstance(values.get(name), type) or is_function(
                 values.get(name)
             )
-            if not str(name).startswith("_") and name not in found and not constant:
+            if not str(name).startswith("_") and name not in rows and not constant:
                 path = f"{path_of(base)}.{name}"
-                found[name] = member(path, "attribute", (None, text), "", origin)
-    return list(found.values())
+                rows[name] = member(path, "attribute", (None, text), "", origin)
+    return list(rows.values())
 
 
-def first_line(found: Any) -> int:
+def first_line(value: Any) -> int:
     """Line of a definition, 0 when unknown."""
-    if isinstance(found, type):
-        return class_text(found)[0]
-    return function_lines(getter_of(found) or getattr(found, "__func__", found))[0]
+    if isinstance(value, type):
+        return class_text(value)[0]
+    return function_lines(getter_of(value) or getattr(value, "__func__", value))[0]

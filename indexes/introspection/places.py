@@ -56,15 +56,15 @@ def lines_of(module: str) -> list[str]:
 
 def reachable(module: str, qualname: str) -> Any | None:
     """What stands at a path that is loaded already."""
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in qualname.split("."):
-        found = inspect.getattr_static(found, part, None)
-        found = (
-            getattr(found, "__func__", found)
-            if isinstance(found, staticmethod)
-            else found
+        value = inspect.getattr_static(value, part, None)
+        value = (
+            getattr(value, "__func__", value)
+            if isinstance(value, staticmethod)
+            else value
         )
-    return found
+    return value
 
 
 def path_of(cls: type) -> str:
@@ -92,14 +92,14 @@ def _distributions() -> Mapping[str, list[str]]:
     return importlib.metadata.packages_distributions()
 
 
-def names_of(found: Any) -> list[str]:
+def names_of(value: Any) -> list[str]:
     """What ``dir`` lists, nothing when the library raises."""
     with contextlib.suppress(Exception):
-        return list(map(str, dir(found)))
+        return list(map(str, dir(value)))
     return []
 
 
-def value_of(found: Any, name: str) -> Any:
+def value_of(value: Any, name: str) -> Any:
     """An attribute, ``None`` when there is none or the library raises."""
     with contextlib.suppress(Exception):  # lazy names of a library may raise anything
-        return getattr(found, name)
+        return getattr(value, name)

@@ -113,21 +113,21 @@ class Reader:
         own = []
         for attribute in sorted(names_of(self.module)):
             with self._noting(f"{here}.{attribute}"):
-                found = value_of(self.module, attribute)
-                if isinstance(inner := value_of(found, "__wrapped__"), type):
-                    found = inner  # a class behind a decorator
-                if not (isinstance(found, type) or is_function(found)):
+                value = value_of(self.module, attribute)
+                if isinstance(inner := value_of(value, "__wrapped__"), type):
+                    value = inner  # a class behind a decorator
+                if not (isinstance(value, type) or is_function(value)):
                     continue
-                qualname = self._home(attribute, found)
+                qualname = self._home(attribute, value)
                 if qualname == f"{here}.{attribute}":
-                    own.append((first_line(found), attribute, qualname, found))
+                    own.append((first_line(value), attribute, qualname, value))
                 elif qualname is not None:
                     self.exports[attribute] = qualname
         members = []
-        for _, attribute, qualname, found in sorted(own, key=lambda item: item[:2]):
+        for _, attribute, qualname, value in sorted(own, key=lambda item: item[:2]):
             with self._noting(qualname):
-                describe = self._class if isinstance(found, type) else self._function
-                row = describe(qualname, found)
+                describe = self._class if isinstance(value, type) else self._function
+                row = describe(qualname, value)
                 if not attribute.startswith("_"):
                     members.append(row)
         self._add(
@@ -146,16 +146,16 @@ class Reader:
         except Exception as error:  # noqa: BLE001 -- a library may raise anything
             self.problems.append(f"{what}: {type(error).__name__}: {error}"[:500])
 
-    def _home(self, attribute: str, found: Any) -> str | None:
+    def _home(self, attribute: str, value: Any) -> str | None:
         """Qualified name of what a name of this module stands for."""
         here = f"{self.module.__name__}.{attribute}"
-        module, name = value_of(found, "__module__"), value_of(found, "__qualname__")
+        module, name = value_of(value, "__module__"), value_of(value, "__qualname__")
         if module == self.module.__name__ and name == attribute:
             return here
         if (
             isinstance(module, str)
             and isinstance(name, str)
-            and reachable(module, name) is found
+            and reachable(module, name) is value
         ):
             return f"{module}.{name}"
         # made at run time, or by a decorator that hides where: it belongs where it is bound
@@ -198,14 +198,18 @@ class Reader:
                 getattr(raw, "__func__", raw)
             ):
                 members.append(self._function(path, raw, cls, owner))
-        known = {member["name"] for member in members}
+        listed = {member["name"] for member in members}
         bases = [base for base in cls.__mro__ if base is cls or self._ours(base)]
-        members += [m for m in attributes(cls, bases) if m["name"] not in known]
+        members += [m for m in attributes(cls, bases) if m["name"] not in listed]
         start, source = class_text(cls)
         text = docstring(cls)
         init = vars(cls).get("__init__")
-        if init is not None and (said := docstring(init)) and said != text:
-            text = f"{text}\n\nConstructor: {said}".strip()
+        if (
+            init is not None
+            and (constructor := docstring(init))
+            and constructor != text
+        ):
+            text = f"{text}\n\nConstructor: {constructor}".strip()
         modifiers = {
             "abstract": inspect.isabstract(cls),
             "deprecated": hasattr(cls, "__deprecated__"),

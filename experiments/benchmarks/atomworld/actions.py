@@ -35,8 +35,8 @@ def act(
         case "change":
             species[given["index"]] = given["symbol"]
         case "swap":  # their species
-            one, two = given["index1"], given["index2"]
-            species[one], species[two] = species[two], species[one]
+            first, second = given["index1"], given["index2"]
+            species[first], species[second] = species[second], species[first]
         case "remove":
             return crystal.rows(
                 [row for row in range(len(species)) if row != given["index"]]
@@ -127,17 +127,17 @@ def sentence(
 ) -> str:
     """An action in words, of several phrasings the one that is drawn."""
     choices = _SENTENCES[wording].get(action, _SENTENCES["own"][action])
-    shown: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in given.items():
         if name in {"vector", "axis"}:
-            shown[name] = _vector(draw, value, plain=wording != "published")
+            fields[name] = _vector(draw, value, plain=wording != "published")
         elif name == "inclusive":
-            shown[name] = _SENTENCES["inclusive"][value]
+            fields[name] = _SENTENCES["inclusive"][value]
         elif name == "counts":
-            shown |= dict(zip(("n1", "n2", "n3"), value, strict=True))
+            fields |= dict(zip(("n1", "n2", "n3"), value, strict=True))
         else:
-            shown[name] = value
-    return str(draw.choice(choices)).format(**shown)
+            fields[name] = value
+    return str(draw.choice(choices)).format(**fields)
 
 
 def _vector(draw: random.Random, value: list[float], *, plain: bool) -> str:

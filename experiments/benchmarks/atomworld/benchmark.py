@@ -77,8 +77,10 @@ class AtomWorldBenchmark:
         """All questions, action by action."""
         if self.family != "actions":
             if self.source == "published":
-                return [self._asked(one) for one in read(self.family, self.path)]
-            return [self._asked(one) for one in ask(self.family, self.seed, self.items)]
+                return [self._asked(item) for item in read(self.family, self.path)]
+            return [
+                self._asked(item) for item in ask(self.family, self.seed, self.items)
+            ]
         if self.source == "published":
             data = find(
                 self.path,
@@ -86,7 +88,7 @@ class AtomWorldBenchmark:
                 "CHECKOUT of AtomWorldBench, the authors' repository",
             )
             return self._published(data / "data" / "simple")
-        made = generate(
+        questions = generate(
             seed=self.seed,
             items=self.items,
             actions=self.actions or ACTIONS,
@@ -99,7 +101,7 @@ class AtomWorldBenchmark:
             self._sample(
                 f"{item.action}-{item.number:03d}", item, FRAME, item.before.to_cif()
             )
-            for item in made
+            for item in questions
         ]
 
     def _published(self, folder: Folder) -> list[Sample]:
@@ -118,30 +120,28 @@ class AtomWorldBenchmark:
             raise ReleaseError(f"{folder}: has no file of these actions")
         return samples
 
-    def _asked(self, asked: FamilyQuestion) -> Sample:
-        points = asked.family == "pointworld"
+    def _asked(self, item: FamilyQuestion) -> Sample:
+        points = item.family == "pointworld"
         form = POINTS if points else CIF
         way = "direct" if points and self.arm == "file" else self.arm.partition("_")[0]
-        wanted = DATA[asked.family]["wanted"] + (
+        wanted = DATA[item.family]["wanted"] + (
             ", as text" * (way == "tool" and not points)
         )
-        parts = [asked.task, TEXTS["ways"][way].format(wanted=wanted)]
-        if asked.file:
+        parts = [item.task, TEXTS["ways"][way].format(wanted=wanted)]
+        if item.file:
             beside = self.arm in {"tool", "file"}
             holds = (
                 f"The file `{FILE}` holds it."
                 if beside
-                else f"<cif>\n{asked.file}</cif>"
+                else f"<cif>\n{item.file}</cif>"
             )
             parts.insert(1, holds)
         return Sample(
-            self._question(
-                asked.name, "\n\n".join(parts), asked.task, asked.file, form
-            ),
+            self._question(item.name, "\n\n".join(parts), item.task, item.file, form),
             environment="live",
-            labels=asked.labels,
-            target={"rule": DATA[asked.family]["rule"], "given": asked.given},
-            reference=asked.right,
+            labels=item.labels,
+            target={"rule": DATA[item.family]["rule"], "given": item.given},
+            reference=item.right,
         )
 
     def _question(
@@ -181,10 +181,10 @@ class AtomWorldBenchmark:
 
 
 def _published(action: str, row: Mapping[str, Any]) -> ActionItem:
-    told = parse(row["action_prompt"])
+    call = parse(row["action_prompt"])
     try:
         before, after = read_cif(row["input"]), read_cif(row["output"])
-        literal = act(told[0], before, told[1], "literal") if told else after
+        literal = act(call[0], before, call[1], "literal") if call else after
     except (ValueError, IndexError) as error:  # of a row that is not there
         raise ReleaseError(
             f"{TEXTS['files'][action]} {row['problem_id']}: {error}"
@@ -251,9 +251,9 @@ class StructureScorer(Scorer):
             reply = (
                 f"<cif>{answer.value}</cif>" if isinstance(answer.value, str) else ""
             )
-        said = await self._judged(sample.target, answer.value, reply, context)
+        verdicts = await self._judged(sample.target, answer.value, reply, context)
         strict, published, echo = (
-            said.get(rule) or {} for rule in ("strict", "published", "echo")
+            verdicts.get(rule) or {} for rule in ("strict", "published", "echo")
         )
         error, rule = strict["error"] or "", sample.target.get("rule")
         sound = rule == "generated" and "erratum" not in sample.labels
@@ -288,15 +288,15 @@ class StructureScorer(Scorer):
         verdict = partial(grade, context, GRADER, timeout=TIMEOUT)
         block = value if isinstance(value, str) else None  # code may return anything
         if "rule" in target:
-            found = value if target["rule"] == "moved_points" else block
-            said = await verdict(
+            candidate = value if target["rule"] == "moved_points" else block
+            verdicts = await verdict(
                 target["rule"],
                 target["given"],
-                found,
+                candidate,
                 reply,
                 control=[target["given"], None, ""],
             )
-            return said or {"strict": TOO_EXPENSIVE}
+            return verdicts or {"strict": TOO_EXPENSIVE}
         wanted, authors, before = (
             target[n] for n in (self.target, "published", "before")
         )
@@ -328,15 +328,15 @@ def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
     changes (target), and that are not where the target has them (answer). An answer is drawn from
     the plain data that the verification sandbox hands back: its text is never parsed here.
     """
-    known = {
+    crystals = {
         title: Crystal.of(plain)
         for title, plain in structures.items()
         if plain is not None
     }
     drawn = {}
-    for title, one in known.items():
-        other = known.get("before" if title == "target" else "target", one)
-        ringed = one.unlike(other, SAME) if "before" in known else []
-        cell, fractions = one.lattice.matrix.tolist(), one.fractions.tolist()
-        drawn[title] = structure_svg(cell, one.species, fractions, marked=ringed)
+    for title, crystal in crystals.items():
+        other = crystals.get("before" if title == "target" else "target", crystal)
+        ringed = crystal.unlike(other, SAME) if "before" in crystals else []
+        cell, fractions = crystal.lattice.matrix.tolist(), crystal.fractions.tolist()
+        drawn[title] = structure_svg(cell, crystal.species, fractions, marked=ringed)
     return drawn

@@ -100,11 +100,11 @@ class Crystal:
     def all_images(self, centre: int, other: int, within: float) -> Array:
         """Vectors (Å) from an atom to every image of another that is at most so far away."""
         here = self.positions[centre]
-        found, *_ = self.lattice.get_points_in_sphere(
+        images, *_ = self.lattice.get_points_in_sphere(
             [self.fractions[other]], here, within, zip_results=False
         )
         return np.asarray(
-            self.lattice.get_cartesian_coords(np.reshape(found, (-1, 3))) - here
+            self.lattice.get_cartesian_coords(np.reshape(images, (-1, 3))) - here
         )
 
     def apart(self, vectors: Array) -> float:
@@ -130,13 +130,13 @@ class Crystal:
         """P1, with rows as listed and fractions in [0, 1)."""
         cell = zip((*_LENGTHS, *_ANGLES), self.cell, strict=True)
         fractions, number = wrap(self.fractions, decimals), f"{{:.{decimals}f}}"
-        shown = {
+        fields = {
             "cell": cell,
             "species": self.species,
             "fractions": fractions,
             "number": number,
         }
-        return str(_CIF.render(shown))
+        return str(_CIF.render(fields))
 
 
 def wrap(fractions: Array, decimals: int = 12) -> Array:
@@ -182,13 +182,13 @@ class Prototype:
 
 
 def _prototypes() -> Iterator[Prototype]:
-    known = data_of(__file__, "prototypes")
-    for name, told in known["prototypes"].items():
-        points = _points(known["centring"][told.get("centring", "none")])
+    data = data_of(__file__, "prototypes")
+    for name, entry in data["prototypes"].items():
+        points = _points(data["centring"][entry.get("centring", "none")])
         sites = tuple(
-            (points[:, None] + _points(kind)).reshape(-1, 3) for kind in told["sites"]
+            (points[:, None] + _points(kind)).reshape(-1, 3) for kind in entry["sites"]
         )
-        yield Prototype(name, tuple(map(float, told["cell"])), sites)
+        yield Prototype(name, tuple(map(float, entry["cell"])), sites)
 
 
 def _points(rows: list[list[Any]]) -> Array:
@@ -200,7 +200,7 @@ PROTOTYPES = tuple(_prototypes())
 
 def read_structures(folder: Path) -> dict[str, Crystal]:
     """The structures of a user's folder by file name, in P1: any format that pymatgen reads."""
-    found = {}
+    crystals = {}
     for file in sorted(
         path for path in folder.expanduser().glob("*") if path.is_file()
     ):
@@ -211,7 +211,7 @@ def read_structures(folder: Path) -> dict[str, Crystal]:
             raise ValueError(f"structures={folder}: {file.name}: {error}") from error
         cell = tuple(round(float(x), DECIMALS) for x in read.lattice.parameters)
         fractions = wrap(np.asarray(read.frac_coords, dtype=float), DECIMALS)
-        found[file.name] = Crystal(cell, symbols, fractions)
-    if not found:
+        crystals[file.name] = Crystal(cell, symbols, fractions)
+    if not crystals:
         raise ValueError(f"structures={folder}: holds no files of structures")
-    return found
+    return crystals

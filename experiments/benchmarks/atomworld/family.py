@@ -97,13 +97,13 @@ def _points(seed: int, action: str, number: int) -> FamilyQuestion:
     before = np.array(
         [[round(draw.uniform(-10, 10), 2) for _ in "xyz"] for _ in range(2)]
     )
-    one = draw.randrange(2)
-    way = before[1 - one] - before[one]
+    first = draw.randrange(2)
+    way = before[1 - first] - before[first]
     length = float(np.linalg.norm(way))
     drawn = np.array([draw.gauss(0, 1) for _ in "xyz"])
     given: dict[str, Any] = {
-        "one": one,
-        "two": 1 - one,
+        "one": first,
+        "two": 1 - first,
         "axis": list(draw.choice(AXES)),
         "angle": round(draw.uniform(15, 180), 2),
         "vector": np.round(
@@ -132,16 +132,16 @@ def _points(seed: int, action: str, number: int) -> FamilyQuestion:
 
 def moved(action: str, before: Array, given: Mapping[str, Any], way: Array) -> Array:
     """The points after an action; ``way`` is the direction from one to the other."""
-    one, after = given["one"], before.copy()
+    first, after = given["one"], before.copy()
     if action == "move":
-        after[one] += given["vector"]
+        after[first] += given["vector"]
     elif action == "move_towards":
-        after[one] += given["distance"] * way
+        after[first] += given["distance"] * way
     elif action == "insert_between":
-        after = np.vstack([before, before[one] + given["distance"] * way])
+        after = np.vstack([before, before[first] + given["distance"] * way])
     else:
         turned = rotation(np.array(given["axis"], dtype=float), given["angle"])
-        after = before[one] + (before - before[one]) @ turned.T
+        after = before[first] + (before - before[first]) @ turned.T
     return after
 
 
@@ -191,25 +191,31 @@ def _repair(
 
 def _prototype(seed: int, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:gen:{number}")  # noqa: S311 -- no secret
-    asked = [one for one in PROTOTYPES if one.name not in {"corundum", "spinel"}]
-    prototype = asked[number % len(asked)]
+    candidates = [
+        candidate
+        for candidate in PROTOTYPES
+        if candidate.name not in {"corundum", "spinel"}
+    ]
+    prototype = candidates[number % len(candidates)]
     symbols = tuple(draw.sample(COMMON, len(prototype.sites)))
-    made = prototype.crystal(symbols, draw.uniform(1.8, 2.9))
-    a, _, c = (round(length, 6) for length in made.cell[:3])
-    target = Crystal((a, a, c, *made.cell[3:]), made.species, made.fractions).plain()
+    crystal = prototype.crystal(symbols, draw.uniform(1.8, 2.9))
+    a, _, c = (round(length, 6) for length in crystal.cell[:3])
+    target = Crystal(
+        (a, a, c, *crystal.cell[3:]), crystal.species, crystal.fractions
+    ).plain()
     counts = np.array([len(kind) for kind in prototype.sites])
     shares = zip(symbols, counts // np.gcd.reduce(counts), strict=True)
     formula = "".join(
         f"{symbol}{share if share > 1 else ''}" for symbol, share in shares
     )
-    known = DATA["cif_gen"]
-    said = (
+    texts = DATA["cif_gen"]
+    phrases = (
         f"lattice constant a: {a} angstrom",
         f"c: {c} angstrom" if a != c else "",
-        known["hints"].get(prototype.name),
+        texts["hints"].get(prototype.name),
     )
-    constants = "; ".join(filter(None, said))
-    task = known["task"].format(
+    constants = "; ".join(filter(None, phrases))
+    task = texts["task"].format(
         formula=formula, prototype=prototype.name, constants=constants
     )
     return _cif_of(f"gen-{number:03d}", task, target, {"kind": prototype.name})
@@ -238,12 +244,14 @@ def _published_generation(name: str, row: Mapping[str, Any]) -> FamilyQuestion:
 
 def _property(seed: int, number: int) -> FamilyQuestion:
     draw = random.Random(f"{seed}:property:{number}")  # noqa: S311 -- no secret
-    one, two = draw.sample(DATA["structprop"]["metals"], 2)
+    first, second = draw.sample(DATA["structprop"]["metals"], 2)
     fractions = (
-        next(p for p in PROTOTYPES if p.name == "fcc").crystal((one,), 2.0).fractions
+        next(p for p in PROTOTYPES if p.name == "fcc").crystal((first,), 2.0).fractions
     )
     edge = round(draw.uniform(3.7, 4.2), 4)
-    kinds = draw.choice([(one,) * 4, (two, one, one, one), (one, one, two, two)])
+    kinds = draw.choice(
+        [(first,) * 4, (second, first, first, first), (first, first, second, second)]
+    )
     before = Crystal((edge, edge, edge, 90.0, 90.0, 90.0), kinds, fractions)
     trend = ("increase", "decrease")[number % 2]
     given = {"before": before.plain(), "trend": trend}

@@ -74,7 +74,7 @@ def generate(
     folder are taken in turn, as they are, and what cannot be asked of one is left out.
     """
     own = list(read_structures(Path(structures)).items()) if structures else []
-    made: list[ActionItem] = []
+    questions: list[ActionItem] = []
     for number in range(items):
         for attempt in range(1 if own else STRUCTURES):
             draw = random.Random(f"{seed}:structure:{number}:{attempt}")  # noqa: S311 -- no secret
@@ -82,7 +82,7 @@ def generate(
             name, crystal = (
                 own[number % len(own)] if own else (name, structure(draw, size))
             )
-            found = []
+            candidates = []
             for (
                 action
             ) in ACTIONS:  # of all: which are asked for does not change the structure
@@ -96,7 +96,7 @@ def generate(
                 )
                 if (given := next(fit, None)) is None:
                     continue
-                found.append(
+                candidates.append(
                     ActionItem(
                         action,
                         name,
@@ -108,12 +108,12 @@ def generate(
                         act(action, crystal, given, "published"),
                     )
                 )
-            if len(found) == len(ACTIONS):
+            if len(candidates) == len(ACTIONS):
                 break
-        if not own and len(found) < len(ACTIONS):
+        if not own and len(candidates) < len(ACTIONS):
             raise ValueError(f"no structure {number} permits all actions")
-        made += [item for item in found if item.action in actions]
-    return made
+        questions += [item for item in candidates if item.action in actions]
+    return questions
 
 
 def structure(draw: random.Random, size: int) -> Crystal:
@@ -166,10 +166,10 @@ def unique(action: str, crystal: Crystal, given: Mapping[str, Any]) -> bool:
     atom, the listed image of a neighbour or any within the radius.
     """
     if action in {"move_towards", "insert_between"}:
-        one, two = given["index1"], given["index2"]
-        listed = crystal.positions[two] - crystal.positions[one]
-        length = float(crystal.images(one)[1][two])
-        ways = np.vstack([listed, crystal.all_images(one, two, length + NEAREST)])
+        first, second = given["index1"], given["index2"]
+        listed = crystal.positions[second] - crystal.positions[first]
+        length = float(crystal.images(first)[1][second])
+        ways = np.vstack([listed, crystal.all_images(first, second, length + NEAREST)])
         ways /= np.linalg.norm(ways, axis=1)[:, None]
         return length > NEAREST and crystal.apart(given["distance"] * ways) < SAME
     if action == "rotate_around":

@@ -50,15 +50,15 @@ def structure(text: str) -> Structure:
         warnings.simplefilter("ignore")
         try:
             parser = CifParser.from_str(text)
-            found = parser.parse_structures(primitive=False, check_occu=False)[0]
+            crystal = parser.parse_structures(primitive=False, check_occu=False)[0]
         except Exception:  # noqa: BLE001 -- whatever a hostile file makes of the parser
             raise WrongError("CIFParsingError") from None
     if (
-        not np.isfinite(found.lattice.matrix).all()
-        or not np.isfinite(found.frac_coords).all()
+        not np.isfinite(crystal.lattice.matrix).all()
+        or not np.isfinite(crystal.frac_coords).all()
     ):
         raise WrongError("InvalidCell")
-    return found
+    return crystal
 
 
 def check_size(text: str) -> None:
@@ -94,17 +94,17 @@ def operations(text: str) -> int:
     return 1 if plain <= {"P1", "1", "?", "."} else MOST_OPERATIONS
 
 
-def published(target: Structure, found: Structure) -> dict[str, Any]:
+def published(target: Structure, answer: Structure) -> dict[str, Any]:
     """The authors' rule; ``rms`` and ``max_dist`` in units of (V/N)^(1/3), and in Å."""
     if (
-        len(found) != len(target)
-        or found.composition.as_dict() != target.composition.as_dict()
+        len(answer) != len(target)
+        or answer.composition.as_dict() != target.composition.as_dict()
     ):
         raise WrongError("AtomCountMismatch")
     matcher = StructureMatcher(primitive_cell=False, stol=0.5)
     # Of the two only `fit` bounds the largest distance, of the first match that it meets.
     distances = (
-        matcher.get_rms_dist(target, found) if matcher.fit(target, found) else None
+        matcher.get_rms_dist(target, answer) if matcher.fit(target, answer) else None
     )
     if distances is None:
         raise WrongError("StructureMismatch")
@@ -113,25 +113,25 @@ def published(target: Structure, found: Structure) -> dict[str, Any]:
     return {"rms": rms, "max_dist": most, "max_dist_angstrom": most * unit}
 
 
-def strict(target: Structure, found: Structure) -> dict[str, Any]:
+def strict(target: Structure, answer: Structure) -> dict[str, Any]:
     """Every atom where it belongs: distances in Å, without moving, turning or scaling anything.
 
     Elements count, not charges: an answer may name oxidation states.
     """
-    if not found.is_ordered:
+    if not answer.is_ordered:
         raise WrongError("PartialOccupancy")
     kinds = np.array([site.specie.symbol for site in target])
-    given = np.array([site.specie.symbol for site in found])
+    given = np.array([site.specie.symbol for site in answer])
     if sorted(kinds) != sorted(given):
         raise WrongError("AtomCountMismatch")
-    lengths = np.abs(np.array(found.lattice.abc) - target.lattice.abc).max()
-    angles = np.abs(np.array(found.lattice.angles) - target.lattice.angles).max()
+    lengths = np.abs(np.array(answer.lattice.abc) - target.lattice.abc).max()
+    angles = np.abs(np.array(answer.lattice.angles) - target.lattice.angles).max()
     if lengths > LENGTHS or angles > ANGLES:
         raise WrongError("CellMismatch")
     worst = 0.0
     for kind in sorted(set(kinds)):
         away = target.lattice.get_all_distances(
-            target.frac_coords[kinds == kind], found.frac_coords[given == kind]
+            target.frac_coords[kinds == kind], answer.frac_coords[given == kind]
         )
         worst = max(worst, float(away[linear_sum_assignment(away)].max()))
     return {"worst": worst}
@@ -140,15 +140,15 @@ def strict(target: Structure, found: Structure) -> dict[str, Any]:
 def drawing(text: str) -> dict[str, Any] | None:
     """A structure as data, for a picture; ``None`` where it cannot be read or is too large."""
     try:
-        found = structure(text)
+        crystal = structure(text)
     except WrongError:
         return None
-    if len(found) > MAX_SHOWN or min(found.lattice.abc) > MAX_LENGTH:
+    if len(crystal) > MAX_SHOWN or min(crystal.lattice.abc) > MAX_LENGTH:
         return None
     return {
-        "cell": [*found.lattice.parameters],
-        "species": [site.species_string for site in found],
-        "fractions": found.frac_coords.tolist(),
+        "cell": [*crystal.lattice.parameters],
+        "species": [site.species_string for site in crystal],
+        "fractions": crystal.frac_coords.tolist(),
     }
 
 
@@ -198,11 +198,11 @@ def judged(text: Any, rule: Any) -> dict[str, Any]:
     if text is None:
         return {"error": "OutputFormatError", "passed": False}
     try:
-        said = rule(text)
+        verdict = rule(text)
     except WrongError as error:
         return {**error.numbers, "error": str(error), "passed": False}
-    far = said.get("worst", 0.0) > SITES
-    return {**said, "error": "SiteMismatch" if far else None, "passed": not far}
+    far = verdict.get("worst", 0.0) > SITES
+    return {**verdict, "error": "SiteMismatch" if far else None, "passed": not far}
 
 
 # The family: every rule takes what the question holds, the value of the answer and the whole reply,
@@ -275,12 +275,12 @@ def generated(given: dict[str, Any], block: str | None, reply: str) -> dict[str,
     )
 
     def fits(text: str, matcher: StructureMatcher) -> dict[str, Any]:
-        found = structure(text)
-        if len(found) > MAX_GENERATED:
+        answer = structure(text)
+        if len(answer) > MAX_GENERATED:
             raise WrongError("TooManySites")
-        if found.composition.reduced_formula != target.composition.reduced_formula:
+        if answer.composition.reduced_formula != target.composition.reduced_formula:
             raise WrongError("CompositionMismatch")
-        if not matcher.fit(target, found):
+        if not matcher.fit(target, answer):
             raise WrongError("StructureMismatch")
         return {}
 
@@ -295,9 +295,9 @@ def changed(given: dict[str, Any], block: str | None, _reply: str) -> dict[str, 
     before = target_structure(given["before"])
 
     def rule(text: str) -> dict[str, Any]:
-        found = structure(text)
-        check_calculable(found, before)
-        value, original = bulk_modulus(found), bulk_modulus(before)
+        answer = structure(text)
+        check_calculable(answer, before)
+        value, original = bulk_modulus(answer), bulk_modulus(before)
         if value is None or original is None:
             raise WrongError("CalculationFailed")
         if not moved(original, value, given["trend"]):
@@ -312,30 +312,30 @@ def moved(original: float, value: float, trend: str) -> bool:
     return value > original if trend == "increase" else value < original
 
 
-def check_calculable(found: Structure, before: Structure) -> None:
+def check_calculable(answer: Structure, before: Structure) -> None:
     """What is refused before anything is calculated."""
-    if not found.is_ordered:
+    if not answer.is_ordered:
         raise WrongError("PartialOccupancy")
-    if len(found) > MAX_CALCULATED:
+    if len(answer) > MAX_CALCULATED:
         raise WrongError("TooManySites")
-    heights = 1 / np.array(found.lattice.reciprocal_lattice_crystallographic.abc)
+    heights = 1 / np.array(answer.lattice.reciprocal_lattice_crystallographic.abc)
     # A flat cell has neighbours without end.
-    if heights.min() < CONTACT or len(found.get_neighbor_list(CONTACT)[0]):
+    if heights.min() < CONTACT or len(answer.get_neighbor_list(CONTACT)[0]):
         raise WrongError("AtomsTooClose")
-    if judged("", lambda _: strict(before, found))["passed"]:
+    if judged("", lambda _: strict(before, answer))["passed"]:
         raise WrongError("StructureSame")
 
 
-def bulk_modulus(found: Structure) -> float | None:
+def bulk_modulus(crystal: Structure) -> float | None:
     """In GPa, from energies by effective-medium theory over the volume; ``None``: no minimum."""
     from ase import Atoms  # noqa: PLC0415 -- only this family needs it
     from ase.calculators.emt import EMT  # noqa: PLC0415
     from ase.eos import EquationOfState  # noqa: PLC0415
 
-    symbols = [site.specie.symbol for site in found]
+    symbols = [site.specie.symbol for site in crystal]
     if not set(symbols) <= CALCULABLE:
         raise WrongError("UnsupportedElement")
-    cell, at = found.lattice.matrix, found.frac_coords
+    cell, at = crystal.lattice.matrix, crystal.frac_coords
     atoms = Atoms(symbols, scaled_positions=at, cell=cell, pbc=True, calculator=EMT())
     scales = np.linspace(0.96, 1.04, 9)
     for _ in range(8):  # until the minimum lies within

@@ -53,7 +53,7 @@ _DATA: Mapping[str, Any] = data_of(__file__, "tasks")
 
 def tasks(variant: Variant = "all") -> tuple[CurieTask, ...]:
     """The ten tasks, with property values in a variant."""
-    found, more = (
+    base, more = (
         tuple(CurieTask(**entry) for entry in _DATA["tasks"]),
         _DATA["variants"][variant],
     )
@@ -65,7 +65,7 @@ def tasks(variant: Variant = "all") -> tuple[CurieTask, ...]:
         )
         if task.name == "mpv"
         else task
-        for task in found
+        for task in base
     )
 
 
@@ -114,8 +114,8 @@ def gold_of(task: CurieTask, record: Any, variant: Variant = "all") -> Any:
     if task.form == "box":
         box = sides(record)
         return None if box is None else dict(zip("WSEN", box, strict=True))
-    kept = without_origin(record)
-    return next(iter(kept.values())) if len(kept) == 1 else kept or None
+    values = without_origin(record)
+    return next(iter(values.values())) if len(values) == 1 else values or None
 
 
 def without_origin(record: Any) -> Any:
@@ -144,8 +144,8 @@ def parsed(code: str, name: str) -> list[dict[str, Any]]:
 
 def _known(entry: dict[str, Any]) -> dict[str, Any]:
     """What an entry says, at any depth."""
-    told = {k: _known(v) if isinstance(v, dict) else v for k, v in entry.items()}
-    return {k: v for k, v in told.items() if v not in (None, "NaN", {})}
+    values = {k: _known(v) if isinstance(v, dict) else v for k, v in entry.items()}
+    return {k: v for k, v in values.items() if v not in (None, "NaN", {})}
 
 
 def _entry(quote: str, text: str) -> dict[str, Any]:
@@ -180,14 +180,14 @@ def read_archive(path: str | Path | None, domain: str) -> Iterator[Paper]:
     ]
     if not names:
         raise AbsentError(f"{data} has no folder {domain}")
-    known = difficulty.get(names[0], difficulty.get(domain, {}))
+    difficulties = difficulty.get(names[0], difficulty.get(domain, {}))
     for truth in listed(data / names[0] / "ground_truth"):
         if truth.name.endswith(".json"):
-            yield _paper(domain, data / names[0], truth, known)
+            yield _paper(domain, data / names[0], truth, difficulties)
 
 
 def _paper(
-    domain: str, folder: Folder, truth: Folder, known: Mapping[str, str]
+    domain: str, folder: Folder, truth: Folder, levels: Mapping[str, str]
 ) -> Paper:
     name = truth.name.removesuffix(".json")
     missing, record, text = None, None, ""
@@ -199,14 +199,14 @@ def _paper(
     except (KeyError, TypeError):
         missing = f"{name}: its input has no text"
     image = folder / "inputs" / f"{name}.png"
-    shown = picture(image) if domain == "biogr" and image.exists() else None
-    level = str(known.get(name, "")).lower()
+    attachment = picture(image) if domain == "biogr" and image.exists() else None
+    level = str(levels.get(name, "")).lower()
     return Paper(
         name,
         domain,
         text,
         record,
-        shown,
+        attachment,
         {"difficulty": level} if level else {},
         missing,
     )
@@ -215,8 +215,8 @@ def _paper(
 def published_prompt(path: str | None, name: str) -> str | None:
     """One of the authors' prompts, from their checkout; ``None`` where it is not there."""
     root = Path(path or "").expanduser()
-    found = sorted(root.rglob(f"{name}.txt")) if path and name and root.is_dir() else []
-    return found[0].read_text(encoding="utf-8") if found else None
+    files = sorted(root.rglob(f"{name}.txt")) if path and name and root.is_dir() else []
+    return files[0].read_text(encoding="utf-8") if files else None
 
 
 def _wanted(entry: Mapping[str, Any], variant: Variant) -> bool:

@@ -121,7 +121,7 @@ class CurieBenchmark:
 
     def _question(self, task: CurieTask, paper: Paper) -> Question:
         prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
-        shown = (
+        pictures = (
             (text,)
             if self.arm == "direct" or (self.arm != "tool" and paper.image)
             else ()
@@ -137,7 +137,7 @@ class CurieBenchmark:
             )
             prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
         elif self.prompts == "published":
-            file, shown = task.prompt_file, ()
+            file, pictures = task.prompt_file, ()
             authors = archive.published_prompt(self.path, file)
             if authors is None:
                 raise ReleaseError(
@@ -151,7 +151,7 @@ class CurieBenchmark:
             files,
             search=task.ask,
             answer=CODE if files else Text(),
-            attachments=(*shown, *filter(None, [paper.image])),
+            attachments=(*pictures, *filter(None, [paper.image])),
             searched=text,
         )
 
@@ -218,22 +218,26 @@ class CurieScorer(Scorer):
             given = [target[name] for name in ("form", "clean", "record", "task")]
             rule, arguments = "judge", [text, *given]
             control = [target["clean"], *given]
-        said: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
+        verdict: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
         if text:
-            said = await grade(
+            verdict = await grade(
                 context, GRADER, rule, *arguments, control=control, timeout=TIMEOUT
             )
-        said = {"error": "too_expensive", "status": "error"} if said is None else said
-        unreadable = "unreadable" if said.get("status") == "error" else None
-        wrong = wrong or said.get("error") or unreadable
-        values, missed = _measured(target, said), ""
-        shown = _comparison(target, said, text)
+        verdict = (
+            {"error": "too_expensive", "status": "error"}
+            if verdict is None
+            else verdict
+        )
+        unreadable = "unreadable" if verdict.get("status") == "error" else None
+        wrong = wrong or verdict.get("error") or unreadable
+        values, missed = _measured(target, verdict), ""
+        figures = _comparison(target, verdict, text)
         if target["listed"]:
             similar, missed, table = await _similar(
-                context.judge, sample, said.get("value")
+                context.judge, sample, verdict.get("value")
             )
             values |= similar
-            shown["gold and answer"] = table
+            figures["gold and answer"] = table
         if target["form"] in {"json", "code", "text"}:
             values |= await _judged(context.judge, sample, text)
         name = _METRIC.get(target["form"], "rouge")
@@ -261,7 +265,7 @@ class CurieScorer(Scorer):
                 part: reason for part, right in (passed or {}).items() if not right
             },
             artefacts={"wrong_type": wrong or "", "wrong_fields": missed},
-            figures=shown,
+            figures=figures,
             execution=answer.execution,
         )
 
@@ -282,40 +286,44 @@ def last_fault(trajectory: Trajectory) -> str:
     return str(trajectory.fault or (replies[-1].get("fault") if replies else "") or "")
 
 
-def _measured(target: Mapping[str, Any], said: Mapping[str, Any]) -> Values:
+def _measured(target: Mapping[str, Any], verdict: Mapping[str, Any]) -> Values:
     """The metrics that need no judge and no execution."""
     if target["form"] != "box":
         name = _METRIC.get(target["form"], "rouge")
-        return {key: said.get(key, 0.0) for key in (name, f"{name}_published")}
-    right, found = marks.read_box(target["gold"]), marks.read_box(said.get("value"))
+        return {key: verdict.get(key, 0.0) for key in (name, f"{name}_published")}
+    right, box = marks.read_box(target["gold"]), marks.read_box(verdict.get("value"))
     assert right is not None  # a paper without a box is unavailable
     return {
-        "iou": marks.iou(right, found) if found else 0.0,
-        "iou_published": marks.published_iou(target["gold"], said.get("value")),
+        "iou": marks.iou(right, box) if box else 0.0,
+        "iou_published": marks.published_iou(target["gold"], verdict.get("value")),
         "world": marks.iou(right, marks.WORLD),
-        "box_offset": marks.offset(right, found) if found else None,
-        "box_size": found.area / right.area if found and right.area else None,
+        "box_offset": marks.offset(right, box) if box else None,
+        "box_size": box.area / right.area if box and right.area else None,
     }
 
 
 def _comparison(
-    target: Mapping[str, Any], said: Mapping[str, Any], text: str
+    target: Mapping[str, Any], verdict: Mapping[str, Any], text: str
 ) -> dict[str, str]:
     """Gold beside answer: aligned sequences with their identities between them, or texts."""
-    if said.get("rows"):
-        gold, found = said["rows"]
-        same = "".join("|" if a == b else "." for a, b in zip(gold, found, strict=True))
+    if verdict.get("rows"):
+        gold, answer = verdict["rows"]
+        same = "".join(
+            "|" if a == b else "." for a, b in zip(gold, answer, strict=True)
+        )
         pieces = [
-            ["\n".join(line[start : start + RESIDUES] for line in (gold, same, found))]
+            ["\n".join(line[start : start + RESIDUES] for line in (gold, same, answer))]
             for start in range(0, len(gold), RESIDUES)
         ]
         heads, unknown = ("gold above, answer below",), [None] * len(pieces)
         return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
-    one, two = (
-        _lines_of(value) for value in (target["clean"], said.get("value") or text)
+    first, second = (
+        _lines_of(value) for value in (target["clean"], verdict.get("value") or text)
     )
-    ends = range(0, max(len(one), len(two)), MAX_LINES)
-    rows = [["\n".join(lines[n : n + MAX_LINES]) for lines in (one, two)] for n in ends]
+    ends = range(0, max(len(first), len(second)), MAX_LINES)
+    rows = [
+        ["\n".join(lines[n : n + MAX_LINES]) for lines in (first, second)] for n in ends
+    ]
     return {
         "gold and answer": beside(
             ("gold", "answer"), rows, [None] * len(rows), (58, 58)
@@ -346,7 +354,7 @@ async def _similar(
 
     Unknown without a judge, but zero for an answer without entries.
     """
-    target, golds, found = sample.target, sample.target["gold"], marks.entries(value)
+    target, golds, entries = sample.target, sample.target["gold"], marks.entries(value)
     names = (
         "llmsim",
         "llmsim_precision",
@@ -355,23 +363,23 @@ async def _similar(
         "llmsim_matched",
         "llmsim_entries",
     )
-    if not found or judge is None:
-        values: Values = dict.fromkeys(names, None if found else 0.0)
-        values["llmsim_entries"] = None if found else float(len(golds))
-        return values, "", _pairs(golds, found, [], known=not found)
+    if not entries or judge is None:
+        values: Values = dict.fromkeys(names, None if entries else 0.0)
+        values["llmsim_entries"] = None if entries else float(len(golds))
+        return values, "", _pairs(golds, entries, [], decided=not entries)
     core, name = target["task"] == "mpv", sample.question.id
-    pairs = await marks.judged(judge, golds, found, core=core, sample=name)
-    matched = marks.one_to_one(pairs, len(golds), len(found))
-    ours = marks.similarity(len(matched), len(golds), len(found))
+    pairs = await marks.judged(judge, golds, entries, core=core, sample=name)
+    matched = marks.one_to_one(pairs, len(golds), len(entries))
+    ours = marks.similarity(len(matched), len(golds), len(entries))
     first = marks.first_named(pairs)
     if target["eval"]:
         first = await marks.judged_by_authors(
-            judge, target["eval"], golds, found, sample=name
+            judge, target["eval"], golds, entries, sample=name
         )
     doubled = target["task"] == "dft_s"
-    theirs = marks.published(first, len(golds), len(found), doubled=doubled)
-    total = len(golds) + len(found)
-    known = (
+    theirs = marks.published(first, len(golds), len(entries), doubled=doubled)
+    total = len(golds) + len(entries)
+    figures = (
         ours.f1,
         ours.precision,
         ours.recall,
@@ -379,25 +387,25 @@ async def _similar(
         2.0 * len(matched),
         float(total),
     )
-    for kind, number in zip(names[:4], known, strict=False):
-        judge.follows(kind, json.dumps(found, default=str), number)
+    for kind, number in zip(names[:4], figures, strict=False):
+        judge.follows(kind, json.dumps(entries, default=str), number)
     missed = Counter(
         key for pair in matched for key, agrees in pair.fields.items() if not agrees
     )
     wrong = ", ".join(f"{key} {count}" for key, count in missed.most_common())
     return (
-        dict(zip(names, known, strict=True)),
+        dict(zip(names, figures, strict=True)),
         wrong,
-        _pairs(golds, found, matched, known=True),
+        _pairs(golds, entries, matched, decided=True),
     )
 
 
 def _pairs(
     golds: Sequence[Any],
-    found: Sequence[Any],
+    entries: Sequence[Any],
     matched: Sequence[marks.Pair],
     *,
-    known: bool,
+    decided: bool,
 ) -> str:
     """Every gold entry beside the one that was taken for it, then what nothing was taken for."""
     taken = {pair.gold: pair for pair in matched}
@@ -406,14 +414,14 @@ def _pairs(
         pair = taken.get(number)
         off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
         rows.append(
-            (_brief(gold), _brief(found[pair.found]) if pair else "", ", ".join(off))
+            (_brief(gold), _brief(entries[pair.found]) if pair else "", ", ".join(off))
         )
-        right.append(pair is not None if known else None)
+        right.append(pair is not None if decided else None)
     left = [
-        entry for n, entry in enumerate(found) if n not in {p.found for p in matched}
+        entry for n, entry in enumerate(entries) if n not in {p.found for p in matched}
     ]
     rows += [("", _brief(entry), "") for entry in left]
-    right += [False if known else None for _ in left]
+    right += [False if decided else None for _ in left]
     return beside(("gold", "answer", "fields that differ"), rows, right, (54, 54, 18))
 
 
@@ -430,10 +438,10 @@ async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
     name = f"{sample.question.id}:lmscore"
     reply = await judge.ask(ask, text or NOTHING, sample=name, logprobs=5)
     tokens = (marks.lmscore(each) for each in reply.logprobs or ())
-    found, kind = next((mark for mark in tokens if mark is not None), None), "lmscore"
-    if found is None:  # the judge's endpoint decides on the column
-        found, kind = marks.word_mark(reply.text), "lmscore_word"
-    found = found if text else 0.0
-    if found is not None:
-        judge.follows(kind, text or NOTHING, found)
-    return {kind: found}
+    weight, kind = next((mark for mark in tokens if mark is not None), None), "lmscore"
+    if weight is None:  # the judge's endpoint decides on the column
+        weight, kind = marks.word_mark(reply.text), "lmscore_word"
+    weight = weight if text else 0.0
+    if weight is not None:
+        judge.follows(kind, text or NOTHING, weight)
+    return {kind: weight}

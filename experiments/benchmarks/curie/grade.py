@@ -39,18 +39,18 @@ def judge(answer: str, form: str, clean: str, record: Any, task: str) -> dict[st
     if len(answer) > MAX_ANSWER:
         return {"error": "too_long"}
     value, status = read(answer, form)
-    said: dict[str, Any] = {"value": value, "status": status, "error": None}
+    verdict: dict[str, Any] = {"value": value, "status": status, "error": None}
     if form in {"box", "fasta"}:
-        return said
+        return verdict
     published = published_reference(record, task)
     words = len(_words(answer))
     if words > LONGEST * max(len(_words(clean)), len(_words(published or "")), 50):
-        return said | {"error": "too_long", "rouge": 0.0, "rouge_published": 0.0}
+        return verdict | {"error": "too_long", "rouge": 0.0, "rouge_published": 0.0}
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     # What cannot be read is no answer; the authors compare whatever it is.
     ours = rouge(clean, text) if status != "error" else 0.0
     theirs = None if published is None else rouge(published, answer)
-    return said | {"rouge": ours, "rouge_published": theirs}
+    return verdict | {"rouge": ours, "rouge_published": theirs}
 
 
 def read(answer: str, form: str) -> tuple[Any, str]:
@@ -153,7 +153,7 @@ def published_reference(record: Any, task: str) -> str | None:
     if task not in _CUT:
         return text
     mark, kind = _CUT[task]
-    found: list[Any] = []
+    literals: list[Any] = []
     for piece in text.split(mark)[1:]:
         head, *rest = piece.split("parse_raw(")
         if not rest or kind not in head:
@@ -164,10 +164,10 @@ def published_reference(record: Any, task: str) -> str | None:
             return None
         plain = quoted[1].replace("NaN", '"NaN"')
         try:
-            found.append(ast.literal_eval(plain))
+            literals.append(ast.literal_eval(plain))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found.append(plain)
-    return str(found) if found else None
+            literals.append(plain)
+    return str(literals) if literals else None
 
 
 def _words(text: str) -> list[str]:
@@ -212,10 +212,10 @@ class Sentence:
 
 
 def _matched(
-    words: Sequence[str], sentences: Sequence[Sentence], known: Collection[str]
+    words: Sequence[str], sentences: Sequence[Sentence], vocabulary: Collection[str]
 ) -> set[int]:
     """Places of words in a longest common subsequence with any of the sentences."""
-    possible = {place for place, word in enumerate(words) if word in known}
+    possible = {place for place, word in enumerate(words) if word in vocabulary}
     matched: set[int] = set()
     for sentence in sentences:
         if matched == possible:
@@ -239,11 +239,11 @@ def common_places(words: Sequence[str], sentence: Sentence) -> list[int]:
         shared = flat & sentence.places[words[place]]
         flat = ((flat + shared) | (flat - shared)) & every
         rows.append(every ^ flat)
-    found = []
+    common = []
     row, column = len(places), len(sentence.words)
     while row and column:
         if words[places[row - 1]] == sentence.words[column - 1]:
-            found.append(places[row - 1])
+            common.append(places[row - 1])
             row, column = row - 1, column - 1
             continue
         left = (rows[row] & ((1 << (column - 1)) - 1)).bit_count()
@@ -252,7 +252,7 @@ def common_places(words: Sequence[str], sentence: Sentence) -> list[int]:
             column -= 1
         else:
             row -= 1
-    return found
+    return common
 
 
 def fasta(answer: str, *, published: bool = False) -> str:
@@ -266,13 +266,13 @@ def fasta(answer: str, *, published: bool = False) -> str:
         # A bare sequence is one; prose is none.
         joined = "".join("".join(lines).split())
         return joined.upper() if joined.isupper() and joined.isalpha() else ""
-    found = []
+    parts = []
     for line in lines[start + 1 :]:
         if published or not line.strip() or line.lstrip().startswith(">"):
-            found += [line] if published else []
+            parts += [line] if published else []
             break
-        found.append(line)
-    return re.sub(r"[^A-Z]", "", "".join(found).upper())
+        parts.append(line)
+    return re.sub(r"[^A-Z]", "", "".join(parts).upper())
 
 
 def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
@@ -283,8 +283,8 @@ def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
         fasta(answer)[: 10 * len(gold)],
         fasta(answer, published=True)[: 10 * len(gold)],
     )
-    shown = full and len(gold) * len(full) <= ALIGNED
-    best = _aligner().align(gold, full)[0] if shown else None
+    aligned = full and len(gold) * len(full) <= ALIGNED
+    best = _aligner().align(gold, full)[0] if aligned else None
     return {
         "identity": identity(gold, full),
         "identity_published": identity(gold, first),
@@ -293,16 +293,16 @@ def judge_sequence(gold: str, answer: str) -> dict[str, Any]:
     }
 
 
-def identity(gold: str, found: str) -> float:
+def identity(gold: str, answer: str) -> float:
     """Identities over the length of an alignment with gaps that cost nothing.
 
     With L identities of sequences of n and m residues the shortest alignment that has them is
     n + m - L long, whichever of the best ones a library lists first.
     """
-    if not found:
+    if not answer:
         return 0.0
-    same = float(_aligner().score(gold, found))
-    return same / (len(gold) + len(found) - same)
+    same = float(_aligner().score(gold, answer))
+    return same / (len(gold) + len(answer) - same)
 
 
 def _aligner() -> Any:

@@ -49,8 +49,8 @@ def lmscore(alternatives: Mapping[str, float]) -> float | None:
 def word_mark(reply: str) -> float | None:
     """The mark of the first of the three words in a reply, for a judge without probabilities."""
     words = (word.strip(".,:;!*\"'").lower() for word in reply[:2000].split())
-    found = (_SPELLINGS.get(word, word) for word in words)
-    return next((WEIGHTS[word] for word in found if word in WEIGHTS), None)
+    spellings = (_SPELLINGS.get(word, word) for word in words)
+    return next((WEIGHTS[word] for word in spellings if word in WEIGHTS), None)
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,17 @@ def sides(value: Any) -> tuple[float, ...] | None:
     return tuple(numbers)
 
 
-def iou(one: Box, two: Box) -> float:
+def iou(first: Box, second: Box) -> float:
     """Area of the intersection over that of the union; boxes may cross the date line."""
     across = sum(
         max(0.0, min(end, stop) - max(start, begin))
-        for start, end in one.spans
-        for begin, stop in two.spans
+        for start, end in first.spans
+        for begin, stop in second.spans
     )
-    both = across * max(0.0, min(one.north, two.north) - max(one.south, two.south))
-    union = one.area + two.area - both
+    both = across * max(
+        0.0, min(first.north, second.north) - max(first.south, second.south)
+    )
+    union = first.area + second.area - both
     return both / union if union > 0 else 0.0
 
 
@@ -134,28 +136,30 @@ def published_iou(gold: Mapping[str, float], value: Any) -> float:
     numbers = sides(value)
     if numbers is None:
         return 0.0
-    one, two = tuple(gold[side] for side in "WSEN"), numbers
-    wide = max(0.0, min(one[2], two[2]) - max(one[0], two[0]))
-    high = max(0.0, min(one[3], two[3]) - max(one[1], two[1]))
-    areas = [(east - west) * (north - south) for west, south, east, north in (one, two)]
+    right, answer = tuple(gold[side] for side in "WSEN"), numbers
+    wide = max(0.0, min(right[2], answer[2]) - max(right[0], answer[0]))
+    high = max(0.0, min(right[3], answer[3]) - max(right[1], answer[1]))
+    areas = [
+        (east - west) * (north - south) for west, south, east, north in (right, answer)
+    ]
     union = sum(areas) - wide * high
     return wide * high / union if union else 0.0
 
 
-def distance(one: tuple[float, float], two: tuple[float, float]) -> float:
+def distance(start: tuple[float, float], end: tuple[float, float]) -> float:
     """Great-circle angle in radians between two points (longitude and latitude in degrees)."""
     (east1, north1), (east2, north2) = (
-        tuple(map(math.radians, point)) for point in (one, two)
+        tuple(map(math.radians, point)) for point in (start, end)
     )
     sine = math.sin((north2 - north1) / 2) ** 2
     sine += math.cos(north1) * math.cos(north2) * math.sin((east2 - east1) / 2) ** 2
     return 2 * math.asin(min(1.0, math.sqrt(sine)))
 
 
-def offset(gold: Box, found: Box) -> float | None:
+def offset(gold: Box, box: Box) -> float | None:
     """Distance of the centres over half the gold's diagonal; ``None`` for a gold without one."""
     half = distance((gold.west, gold.south), (gold.east, gold.north)) / 2
-    return distance(gold.centre, found.centre) / half if half else None
+    return distance(gold.centre, box.centre) / half if half else None
 
 
 #: Of an answer, as a judge sees it: entries, and characters of one.
@@ -179,28 +183,30 @@ class Similarity(NamedTuple):
     f1: float
 
 
-def one_to_one(pairs: Sequence[Pair], golds: int, found: int) -> list[Pair]:
+def one_to_one(pairs: Sequence[Pair], golds: int, entries: int) -> list[Pair]:
     """As many pairs as possible with nothing used twice; of those, with most fields agreeing."""
     if not pairs:
         return []
     agreeing = max(sum(pair.fields.values()) for pair in pairs) + 1
-    weights = np.zeros((golds, found))
-    known = {}
+    weights = np.zeros((golds, entries))
+    pair_at = {}
     for pair in pairs:
         # One pair more outweighs all fields of all pairs.
-        weight = agreeing * (min(golds, found) + 1) + sum(pair.fields.values())
+        weight = agreeing * (min(golds, entries) + 1) + sum(pair.fields.values())
         if weight > weights[pair.gold, pair.found]:
             weights[pair.gold, pair.found] = weight
-            known[pair.gold, pair.found] = pair
+            pair_at[pair.gold, pair.found] = pair
     rows, columns = linear_sum_assignment(weights, maximize=True)
     places = zip(rows.tolist(), columns.tolist(), strict=True)
-    return [known[place] for place in places if place in known]
+    return [pair_at[place] for place in places if place in pair_at]
 
 
-def similarity(matches: int, golds: int, found: int) -> Similarity:
+def similarity(matches: int, golds: int, entries: int) -> Similarity:
     """Of one paper; an empty answer has neither precision nor recall."""
     both = (
-        (min(1.0, matches / found), matches / golds) if golds and found else (0.0, 0.0)
+        (min(1.0, matches / entries), matches / golds)
+        if golds and entries
+        else (0.0, 0.0)
     )
     return Similarity(*both, harmonic_mean(both))
 
@@ -211,7 +217,7 @@ def first_named(pairs: Sequence[Pair]) -> dict[int, int]:
 
 
 def published(
-    first: Mapping[int, int], golds: int, found: int, *, doubled: bool
+    first: Mapping[int, int], golds: int, entries: int, *, doubled: bool
 ) -> Similarity:
     """As the authors count.
 
@@ -219,7 +225,7 @@ def published(
     their reader of the gold returns every structure twice.
     """
     matches = sum(place != 0 for place in first.values())
-    return similarity((1 + doubled) * matches, (1 + doubled) * golds, found)
+    return similarity((1 + doubled) * matches, (1 + doubled) * golds, entries)
 
 
 def entries(value: Any) -> list[dict[str, Any]]:
@@ -233,7 +239,7 @@ def entries(value: Any) -> list[dict[str, Any]]:
 async def judged(
     judge: Judge,
     golds: Sequence[Mapping[str, Any]],
-    found: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
     *,
     core: bool,
     sample: str,
@@ -242,10 +248,10 @@ async def judged(
 
     A judge sees the first `MAX_ENTRIES` of an answer.
     """
-    found = found[:MAX_ENTRIES]
+    entries = entries[:MAX_ENTRIES]
     listed = "\n".join(
         f"{number}: {json.dumps(entry, ensure_ascii=False)[:MAX_CHARACTERS]}"
-        for number, entry in enumerate(found)
+        for number, entry in enumerate(entries)
     )
 
     async def one(number: int) -> list[Pair]:
@@ -262,7 +268,7 @@ async def judged(
             listed,
             shape={"matches": [{"index": 0, "fields": {}}]},
             sample=f"{sample}:llmsim:{number}",
-            valid=lambda said: _valid(said, len(found)),
+            valid=lambda said: _valid(said, len(entries)),
         )
         return [
             Pair(number, each["index"], {k: bool(each["fields"].get(k)) for k in gold})
@@ -277,7 +283,7 @@ async def judged_by_authors(
     judge: Judge,
     prompt: str,
     golds: Sequence[Mapping[str, Any]],
-    found: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
     *,
     sample: str,
 ) -> dict[int, int]:
@@ -287,7 +293,7 @@ async def judged_by_authors(
     """
     listed = [
         {**entry, "json_extracted_index": n}
-        for n, entry in enumerate(found[:MAX_ENTRIES])
+        for n, entry in enumerate(entries[:MAX_ENTRIES])
     ]
     text = json.dumps(listed, ensure_ascii=False, indent=2)
 
@@ -298,18 +304,18 @@ async def judged_by_authors(
         reply = await judge.ask(ask, text, sample=f"{sample}:llmsim-authors:{number}")
         reading = Json({}).read(reply.text)
         index = str(reading.value.get("json_extracted_index", "")) if reading else ""
-        known = index.isdecimal() and len(index) < 6 and int(index) < len(listed)
-        return number, int(index) if known else None
+        valid = index.isdecimal() and len(index) < 6 and int(index) < len(listed)
+        return number, int(index) if valid else None
 
     each = await asyncio.gather(*map(one, range(len(golds))))
     return {number: place for number, place in each if place is not None}
 
 
-def _valid(said: Mapping[str, Any], count: int) -> bool:
+def _valid(reply: Mapping[str, Any], count: int) -> bool:
     return all(
         isinstance(each, dict)
         and type(each.get("index")) is int
         and 0 <= each["index"] < count
         and isinstance(each.get("fields"), dict)
-        for each in said["matches"]
+        for each in reply["matches"]
     )

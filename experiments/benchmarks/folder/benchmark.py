@@ -92,11 +92,11 @@ class QuestionSet(BaseModel, extra="forbid", frozen=True):
     @staticmethod
     def _below(folder: Path, key: str, path: str) -> Path:
         """Where a path leads; what others wrote names no file of the reader's."""
-        found = (folder / path).resolve()
-        if not found.is_relative_to(folder.resolve()):
+        target = (folder / path).resolve()
+        if not target.is_relative_to(folder.resolve()):
             msg = f"{folder / MANIFEST}: {key}: {path!r} leads out of the folder; copy it there"
             raise QuestionError(msg)
-        return found
+        return target
 
 
 def portable_environment(env: str, folder: Path) -> str:
@@ -195,17 +195,17 @@ async def _check(options: FolderOptions) -> int:
     console, reports = Console(stderr=True), []
     await stoppable.in_thread(environments.build, env, say=console.print)
     async with Checker(options.backend, env=env, recorded=sorted(recorded)) as checker:
-        found = {folder.name: folder for folder in question_folders(root)}
-        if not found:
+        folders = {folder.name: folder for folder in question_folders(root)}
+        if not folders:
             raise QuestionError(f"{root}: no folder with a task.yaml in it")
-        if unknown := ",".join(sorted(set(options.ids) - set(found))):
+        if unknown := ",".join(sorted(set(options.ids) - set(folders))):
             raise QuestionError(
-                f"ids={unknown}: not there; {root} has {', '.join(found)}"
+                f"ids={unknown}: not there; {root} has {', '.join(folders)}"
             )
-        names = options.ids or tuple(found)
+        names = options.ids or tuple(folders)
         with meter("references", len(names), show=True) as progress:
             for name in names:
-                reports.append(await checker.check(found[name], write=options.write))
+                reports.append(await checker.check(folders[name], write=options.write))
                 text = printable(reports[-1].text)
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
                 progress.advance()

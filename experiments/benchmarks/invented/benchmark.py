@@ -109,18 +109,18 @@ def documentation_reads(code: str) -> list[str]:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found = set()
+    means = set()
     for node in nodes:
         match node:
             case ast.alias(name=str(name)) | ast.ImportFrom(module=str(name)):
-                found.add(name.partition(".")[0])
+                means.add(name.partition(".")[0])
             case (
                 ast.Attribute(attr=name)
                 | ast.Name(id=name)
                 | ast.Constant(value=str(name))
             ):
-                found.add(name)  # a text: getattr(x, "__doc__")
-    return sorted(found & _MEANS)
+                means.add(name)  # a text: getattr(x, "__doc__")
+    return sorted(means & _MEANS)
 
 
 def links_of(world: World, question: InventedQuestion) -> list[dict[str, Any]]:
@@ -129,14 +129,18 @@ def links_of(world: World, question: InventedQuestion) -> list[dict[str, Any]]:
     The last one of a property has what is asked for under ``gold``.
     """
     links: list[dict[str, Any]] = []
-    for one in question.asked:
-        for call in calls_of(one.plan.call):
+    for prop in question.asked:
+        for call in calls_of(prop.plan.call):
             if call.entry.kind != "constant" and call.entry.result != "structure":
                 value = compute(call, question.crystal, world.symbols)
-                link = {"property": one.name, "symbol": call.entry.path, "value": value}
+                link = {
+                    "property": prop.name,
+                    "symbol": call.entry.path,
+                    "value": value,
+                }
                 link["depth"] = depth_of(call)
                 links += [link] if link not in links else []
-        links[-1] = {**links[-1], "gold": one.gold}
+        links[-1] = {**links[-1], "gold": prop.gold}
     return sorted(links, key=lambda link: int(link["depth"]))
 
 
@@ -164,8 +168,8 @@ def what_failed(
         if symbol in returned:
             return f"argument of {symbol}"
         others = {name for name in returned if name.rpartition(".")[2][:1] not in "_<"}
-        known = {str(one["symbol"]) for one in links}
-        return f"{'wrong symbol' if others - known else 'missing call'} ({symbol})"
+        symbols = {str(link["symbol"]) for link in links}
+        return f"{'wrong symbol' if others - symbols else 'missing call'} ({symbol})"
     gold = own[-1]["gold"]
     if not isinstance(value, int | float) or not isinstance(gold, int | float):
         return "logic"
@@ -192,9 +196,9 @@ class ChainScorer(PropertyScorer):
         """As :meth:`PropertyScorer.score`; the links are `Sample.target`."""
         score = await super().score(sample, trajectory, context)
         reads = documentation_reads(trajectory.code or "")
-        found = {READS: ", ".join(reads)} if reads else {}
+        artefacts = {READS: ", ".join(reads)} if reads else {}
         values = {**score.values, READS: float(bool(reads))}
-        score = replace(score, values=values, artefacts=found)
+        score = replace(score, values=values, artefacts=artefacts)
         right = score.passed is None or all(score.passed.values())
         if right or trajectory.code is None or not trajectory.entry:
             return score
@@ -208,14 +212,16 @@ class ChainScorer(PropertyScorer):
         }
         wrong = first_wrong(links, returned)
         deepest = max(int(link["depth"]) for link in links)
-        found |= {FIRST_WRONG: f"{wrong['depth']} of {deepest}" if wrong else "none"}
+        artefacts |= {
+            FIRST_WRONG: f"{wrong['depth']} of {deepest}" if wrong else "none"
+        }
         result = score.execution.result if score.execution else None
         given = result if isinstance(result, Mapping) else {}
         reasons = {
             name: f"{what_failed(links, name, returned, given.get(name))}: {reason}"
             for name, reason in score.reasons.items()
         }
-        return replace(score, artefacts=found, reasons=reasons)
+        return replace(score, artefacts=artefacts, reasons=reasons)
 
 
 @dataclass(frozen=True)
@@ -246,14 +252,17 @@ class InventedBenchmark(Knobs):
         ):
             digest.update(path.name.encode() + path.read_bytes())
         name = "-".join(map(str, (*knobs.values(), digest.hexdigest()[:12])))
-        kept = environments.cache_folder() / "invented" / name
-        with building(kept):  # a second process waits, then finds it done
-            if not kept.is_dir():
-                with replaced_folder(kept) as fresh, saying("invented package") as say:
+        cached = environments.cache_folder() / "invented" / name
+        with building(cached):  # a second process waits, then finds it done
+            if not cached.is_dir():
+                with (
+                    replaced_folder(cached) as fresh,
+                    saying("invented package") as say,
+                ):
                     make(
                         Knobs(**knobs), fresh, say
                     )  # an interrupted one leaves nothing
-        return kept
+        return cached
 
     @property
     def packages(self) -> Sequence[str]:
@@ -271,12 +280,12 @@ class InventedBenchmark(Knobs):
         environment = _overlay(self.packages[0], self.folder)
         return [
             replace(
-                one,
+                task,
                 target=json.loads(
-                    (folder / one.question.id / LINKS).read_text("utf-8")
+                    (folder / task.question.id / LINKS).read_text("utf-8")
                 ),
             )
-            for one in read_tasks(
+            for task in read_tasks(
                 folder, "goal", environment=environment, labels=labels
             )
         ]
@@ -302,9 +311,9 @@ def make(knobs: Knobs, out: Path, say: Callable[[str], None] = lambda _: None) -
             asyncio.run, _prove(world, out / QUESTIONS, environment)
         ).result()
     if findings:
-        shown = "\n  ".join(findings[:20])
+        listed = "\n  ".join(findings[:20])
         raise WorldError(
-            f"{out}: the world failed {len(findings)} of its gates:\n  {shown}"
+            f"{out}: the world failed {len(findings)} of its gates:\n  {listed}"
         )
     return world
 
@@ -320,9 +329,9 @@ def _write(world: World, out: Path) -> None:
     texts |= {f"{PACKAGE}/{name}": text for name, text in world.bare.items()}
     for question in world.questions:
         folder = f"{QUESTIONS}/{question.id}"
-        asked = [
-            {key: vars(one)[key] for key in ("name", "description", "format")}
-            for one in question.asked
+        properties = [
+            {key: vars(prop)[key] for key in ("name", "description", "format")}
+            for prop in question.asked
         ]
         counted = {
             "area": "invented",
@@ -331,7 +340,7 @@ def _write(world: World, out: Path) -> None:
         }
         # JSON is YAML.
         texts[f"{folder}/task.yaml"] = _json(
-            counted | {"properties": asked, "goal": question.goal}
+            counted | {"properties": properties, "goal": question.goal}
         )
         texts[f"{folder}/reference.py"] = question.reference
         texts[f"{folder}/{LINKS}"] = _json(links_of(world, question))
@@ -351,15 +360,15 @@ async def _prove(world: World, questions: Path, environment: str) -> list[str]:
     async with Checker(env=environment, recorded=["pymatgen-core"]) as checker:
         for question in world.questions:
             folder = questions / question.id
-            found = list((await checker.check(folder, write=True)).findings)
-            if not found:
+            faults = list((await checker.check(folder, write=True)).findings)
+            if not faults:
                 gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))[
                     "properties"
                 ]
-                found = [
-                    f"{one.name}: {gold[one.name]!r}, but the graph gives {one.gold!r}"
-                    for one in question.asked
-                    if differs(one.gold, gold[one.name], _SAME)
+                faults = [
+                    f"{prop.name}: {gold[prop.name]!r}, but the graph gives {prop.gold!r}"
+                    for prop in question.asked
+                    if differs(prop.gold, gold[prop.name], _SAME)
                 ]
-            findings += [f"{question.id}: {finding}" for finding in found]
+            findings += [f"{question.id}: {finding}" for finding in faults]
     return findings

@@ -118,10 +118,10 @@ def measure(raw: str, crystal: WorldCrystal) -> float:
 def draw_crystal(draw: Draw) -> WorldCrystal:
     """One of five arrangements with drawn elements, lengths and inner coordinates."""
     metals = _TABLES["metals"]
-    one = draw.choice(metals)
+    first = draw.choice(metals)
     drawn = {
-        "one": one,
-        "two": draw.choice([metal for metal in metals if metal != one]),
+        "one": first,
+        "two": draw.choice([metal for metal in metals if metal != first]),
         "anion": draw.choice(_TABLES["anions"]),
     }
     drawn |= {name: draw.between(3.6, 6.4, 2) for name in "abc"}
@@ -133,10 +133,14 @@ def draw_crystal(draw: Draw) -> WorldCrystal:
         "w": round(0.5 - u, 3),
     }
     drawn["beta"] = beta
-    made = draw.choice(list(_TABLES["arrangements"].values()))
+    arrangement = draw.choice(list(_TABLES["arrangements"].values()))
     lengths, angles, *sites = (
         tuple(drawn.get(each, each) for each in row)
-        for row in (made["lengths"], made["angles"], *made["sites"])
+        for row in (
+            arrangement["lengths"],
+            arrangement["angles"],
+            *arrangement["sites"],
+        )
     )
     return WorldCrystal(
         lengths, angles, tuple((element, tuple(point)) for element, *point in sites)

@@ -87,10 +87,10 @@ class Choice:
         """Whether this is the option that a setting is about."""
         if self.kind == "number":
             return setting.kind == "number" and setting.meaning == self.role
-        known = self.kind == "element" or setting.meaning in [
+        applies = self.kind == "element" or setting.meaning in [
             m for _, m in self.meanings
         ]
-        return setting.kind == self.kind and known
+        return setting.kind == self.kind and applies
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def plan(need: Need, crystal: WorldCrystal, by_term: Mapping[str, Entry]) -> Edg
         if choice.kind != "mode" or _value(choice, setting, crystal) != choice.default
     )
     call = SymbolCall(
-        entry, settings, tuple(plan(one, crystal, by_term) for one in entry.needs)
+        entry, settings, tuple(plan(need, crystal, by_term) for need in entry.needs)
     )
     if need.pick in RULES:
         key = crystal.element(need.pick)
@@ -182,7 +182,7 @@ def calls_of(call: SymbolCall) -> Iterator[SymbolCall]:
 
 def symbols_of(call: SymbolCall) -> set[str]:
     """Dotted names of everything that a call uses, classes included."""
-    entries = [one.entry for one in calls_of(call)]
+    entries = [inner.entry for inner in calls_of(call)]
     return {name for entry in entries for name in (entry.path, entry.owner) if name}
 
 
@@ -255,7 +255,7 @@ def compute(call: SymbolCall, crystal: WorldCrystal, symbols: Symbols) -> Any:
     entry, formula = call.entry, symbols[call.entry.path].formula
     if formula.values is not None:
         return dict(formula.values)
-    given = {one.param: evaluate(one, crystal, symbols) for one in call.inputs}
+    given = {edge.param: evaluate(edge, crystal, symbols) for edge in call.inputs}
     subject = given.pop("structure", crystal)
     needs = {need.param: need for need in entry.needs}
     value = formula.scale
@@ -378,12 +378,12 @@ def _other_calls(
 def _other_values(choice: Choice, value: Any, crystal: WorldCrystal) -> list[Any]:
     if choice.kind == "number":
         return [value * _misread_unit(FAMILY[choice.role], choice.unit)]
-    known = (
+    values = (
         crystal.elements
         if choice.kind == "element"
         else [v for v, _ in choice.meanings]
     )
-    return [other for other in known if other not in {value, choice.default}]
+    return [other for other in values if other not in {value, choice.default}]
 
 
 def mistakable(symbols: Symbols) -> Others:
@@ -392,9 +392,13 @@ def mistakable(symbols: Symbols) -> Others:
         s.entry for s in symbols.values() if s.core and s.entry.kind == "function"
     ]
     leaves = [e for e in entries if not (e.needs or e.successor or e.of_element)]
-    found = {}
+    similar = {}
     for entry in entries:
-        variants = [one for one in entries if one.successor and one.term == entry.term]
+        variants = [
+            candidate
+            for candidate in entries
+            if candidate.successor and candidate.term == entry.term
+        ]
         alike = [
             leaf
             for leaf in leaves
@@ -402,8 +406,8 @@ def mistakable(symbols: Symbols) -> Others:
             and not entry.needs
             and (leaf.subject, leaf.result) == (entry.subject, entry.result)
         ]
-        found[entry.path] = [] if entry.successor else [*variants, *alike[:2]]
-    return found
+        similar[entry.path] = [] if entry.successor else [*variants, *alike[:2]]
+    return similar
 
 
 def all_show(
@@ -441,7 +445,7 @@ def differs(right: object, wrong: object, share: float = MOVED) -> bool:
     if isinstance(right, list) and isinstance(wrong, list):
         pairs = zip(right, wrong, strict=False)
         return len(right) != len(wrong) or any(
-            differs(one, two, share) for one, two in pairs
+            differs(first, second, share) for first, second in pairs
         )
     if isinstance(right, str) and isinstance(wrong, str):
         (label, _, count), (other, _, wrong_count) = (

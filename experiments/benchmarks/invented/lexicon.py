@@ -69,14 +69,14 @@ _STEP = 48_271_019  # scatters neighbours; prime, so no two numbers meet
 
 def words(seed: int, start: int, count: int) -> list[str]:
     """Words of a seed from number ``start`` on: each number of each seed is a word of its own."""
-    found = []
+    result = []
     for number in range(start, start + count):
         rest, word = (seed * WORDS + number) * _STEP % _WORDS, ""
         for parts in _SYLLABLES:
             rest, place = divmod(rest, len(parts))
             word += parts[place]
-        found.append(word)
-    return found
+        result.append(word)
+    return result
 
 
 @cache

@@ -102,13 +102,15 @@ class Prose:
         early, late = " ".join(notes[:split]), " ".join(notes[split:])
         style = draw.of("numpy", "google", "sphinx", "prose")
         if style == "prose":
-            said = [
+            sentences = [
                 f"`{name}` ({kind}): {text}"
                 for name, (kind, text) in page.params.items()
             ]
-            said = draw.shuffled([*said, *filter(None, [page.returns, early, late])])
-            half = len(said) // 2
-            early, late = " ".join(said[:half]), " ".join(said[half:])
+            sentences = draw.shuffled(
+                [*sentences, *filter(None, [page.returns, early, late])]
+            )
+            half = len(sentences) // 2
+            early, late = " ".join(sentences[:half]), " ".join(sentences[half:])
         parts = {
             "page": page,
             "style": style,
@@ -170,8 +172,8 @@ class Prose:
             elsewhere = place not in {"", entry.path}
             who = f"what `{self._short(entry)}` returns" if elsewhere else "the result"
             measure = self._measure(entry, entry.convention, draw)
-            told = say(draw, entry.result, who=who, order=entry.order, **measure)
-            page.returns = self._tell(entry, place, told, draw)
+            sentence = say(draw, entry.result, who=who, order=entry.order, **measure)
+            page.returns = self._tell(entry, place, sentence, draw)
 
     def _need(self, entry: Entry, need: Need, draw: Draw) -> None:
         """Where an input comes from and how it is to be given."""
@@ -192,25 +194,27 @@ class Prose:
                 else f"`{need.param}` of `{self._short(entry)}`"
             )
             measure = self._measure(entry, need.convention, draw)
-            told = say(draw, manner, who=who, **measure)
-            self._keep(entry, place or entry.path, told)
+            sentence = say(draw, manner, who=who, **measure)
+            self._keep(entry, place or entry.path, sentence)
 
     def _put(self, entry: Entry, param: str, kind: str, text: str, draw: Draw) -> None:
         """Tell of a parameter with it, or elsewhere."""
         place, who = self._place(entry, draw, param)
-        told = (
+        sentence = (
             f"{_begun(text)}." if not place else say(draw, "told", who=who, text=text)
         )
         self.pages[entry.path].params[param] = (
             kind,
-            self._tell(entry, place, told, draw),
+            self._tell(entry, place, sentence, draw),
         )
 
     def _place(self, entry: Entry, draw: Draw, param: str = "") -> tuple[str, str]:
         """Where a fact stands (empty: its usual place), and what it calls the parameter there."""
         chance, neighbours = draw.number(), self._homes[self._module(entry)]
         able = [
-            one for one in neighbours if one.kind == "function" and one is not entry
+            other
+            for other in neighbours
+            if other.kind == "function" and other is not entry
         ]
         neighbour = draw.choice(able or [entry])
         if chance < 0.55 or (chance > 0.8 and entry.successor):
@@ -257,12 +261,12 @@ class Prose:
         self, entry: Entry, convention: Convention, draw: Draw
     ) -> dict[str, str]:
         """Unit and sign; the unit of the module where that is the same."""
-        found, common = measure(convention, draw), draw.chance(0.5)
+        words, common = measure(convention, draw), draw.chance(0.5)
         of_module = self._units.get((self._module(entry), convention.family))
         if common and of_module and of_module == convention.unit:
-            found["unit"] = say(draw, "of the module", family=convention.family)
-            found["Unit"] = _begun(found["unit"])
-        return found
+            words["unit"] = say(draw, "of the module", family=convention.family)
+            words["Unit"] = _begun(words["unit"])
+        return words
 
     def _source(self, entry: Entry, need: Need, source: Entry, draw: Draw) -> str:
         """The quantity that an input is, with the options that it is computed with."""
@@ -273,12 +277,14 @@ class Prose:
         names: dict[str, object] = {"term": need.term, "name": relative, "param": ""}
         names["own"] = "" if source.kind == "constant" else say(draw, "own")
         chance, symbol = draw.number(), self._draft.symbols[source.path]
-        told = takewhile(lambda one: one is not entry, self._homes[self._module(entry)])
+        before = takewhile(
+            lambda one: one is not entry, self._homes[self._module(entry)]
+        )
         takers = [
-            (one, other)
-            for one in told
-            if one.kind in {"function", "class"} and not one.successor
-            for other in one.needs
+            (earlier, other)
+            for earlier in before
+            if earlier.kind in {"function", "class"} and not earlier.successor
+            for other in earlier.needs
             if other.term == need.term
         ]
         manner = "by term"
@@ -315,7 +321,7 @@ class Prose:
             return say(
                 draw, "number", role=choice.role, unit=unit, default=choice.default
             )
-        said = [
+        meanings = [
             say(
                 draw,
                 "meaning",
@@ -325,7 +331,7 @@ class Prose:
             for value, meaning in draw.shuffled(choice.meanings)
         ]
         default = say(draw, "default", value=choice.default)
-        return say(draw, choice.kind, known="; ".join(said), default=default)
+        return say(draw, choice.kind, known="; ".join(meanings), default=default)
 
 
 def say(draw: Draw, kind: str, **facts: object) -> str:

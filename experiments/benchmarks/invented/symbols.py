@@ -110,29 +110,29 @@ class SymbolDraft:
         given = [
             (graph.plan(need, probe, self.by_term), probe) for probe in self.probes
         ]
-        values = [graph.evaluate(one, probe, self.symbols) for one, probe in given]
+        values = [graph.evaluate(plan, probe, self.symbols) for plan, probe in given]
         usual = _middle(list(map(graph.counted, values)))
         return _round(1.0 / usual if need.reciprocal else usual)
 
 
 def draw_settings(draw: Draw, entry: Entry, share: float = 0.6) -> tuple[Setting, ...]:
     """What a text asks of the options of a symbol; elements always, others with this chance."""
-    found = []
+    settings = []
     for choice in entry.choices:
         stated = draw.chance(share)
         if choice.kind == "element":
-            found.append(Setting("element", draw.choice(list(lexicon.RULES))))
+            settings.append(Setting("element", draw.choice(list(lexicon.RULES))))
         elif stated and choice.kind == "mode":
             others = [
                 meaning for value, meaning in choice.meanings if value != choice.default
             ]
-            found.append(Setting("mode", draw.choice(others)))
+            settings.append(Setting("mode", draw.choice(others)))
         elif stated:
             unit = draw.choice(lexicon.UNITS[lexicon.FAMILY[choice.role]])
             size = float(choice.default or 1.0) * draw.of(0.3, 0.45, 1.8, 2.5)
             value = float(f"{size * lexicon.UNIT[choice.unit].size / unit.size:.3g}")
-            found.append(Setting("number", choice.role, value, unit.symbol))
-    return tuple(found)
+            settings.append(Setting("number", choice.role, value, unit.symbol))
+    return tuple(settings)
 
 
 def draw_symbol(
@@ -298,19 +298,19 @@ def _draw_options(
     kinds = draw.shuffled(("mode", "number", "element"))[: draw.below(3)]
     if role not in {"leaf", "derived", "method"}:
         kinds = ["mode"] if role == "maker" else []
-    found: list[tuple[graph.Choice, Mapping[str, float]]] = []
+    options: list[tuple[graph.Choice, Mapping[str, float]]] = []
     for kind in sorted(kinds):
         if kind == "mode":
             param = draw.choice(list(lexicon.MODES))
             meanings = draw.shuffled(lexicon.MODES[param])[: 2 + draw.below(2)]
-            known = tuple(zip(values, meanings, strict=False))
+            modes = tuple(zip(values, meanings, strict=False))
             factors = draw.shuffled(
                 (1.0, draw.between(1.3, 1.7), draw.between(0.5, 0.75))
             )
             choice = graph.Choice(
-                name(param), "mode", known, default=draw.choice(known)[0]
+                name(param), "mode", modes, default=draw.choice(modes)[0]
             )
-            found.append((choice, dict(zip(dict(known), factors, strict=False))))
+            options.append((choice, dict(zip(dict(modes), factors, strict=False))))
         elif kind == "number":
             family, default = (
                 draw.choice(list(lexicon.ROLES)),
@@ -324,11 +324,13 @@ def _draw_options(
             choice = graph.Choice(
                 param, "number", default=default, role=role_name, unit=unit
             )
-            found.append((choice, {"slope": _round(draw.between(0.5, 2.0) / default)}))
+            options.append(
+                (choice, {"slope": _round(draw.between(0.5, 2.0) / default)})
+            )
         else:
             choice = graph.Choice(name("element"), "element")
-            found.append((choice, {"power": draw.of(1.0, -1.0, 1.5)}))
-    return found
+            options.append((choice, {"power": draw.of(1.0, -1.0, 1.5)}))
+    return options
 
 
 def _draw_ratios(

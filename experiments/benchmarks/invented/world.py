@@ -64,7 +64,7 @@ class InventedQuestion:
     @property
     def reference(self) -> str:
         """The program of an expert."""
-        return program({one.name: one.plan for one in self.asked}, self.crystal)
+        return program({prop.name: prop.plan for prop in self.asked}, self.crystal)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def _files(draft: SymbolDraft, prose: Prose, *, documented: bool) -> dict[str, s
     for name in draft.modules:
         module = f"{draft.package}.{name}"
         own = [
-            one for path, one in draft.symbols.items() if path.startswith(f"{module}.")
+            symbol
+            for path, symbol in draft.symbols.items()
+            if path.startswith(f"{module}.")
         ]
         if own:
             listed.append(f"- `{name}`")
@@ -136,16 +138,20 @@ def _files(draft: SymbolDraft, prose: Prose, *, documented: bool) -> dict[str, s
 
 def _parameters(draft: SymbolDraft, entry: Entry) -> str:
     """What stands between the brackets of a definition."""
-    found = [f"{entry.subject}: {entry.subject.capitalize()}"] if entry.subject else []
+    parameters = (
+        [f"{entry.subject}: {entry.subject.capitalize()}"] if entry.subject else []
+    )
     for need in entry.needs:
         kind = "float" if need.pick else draft.by_term[need.term].result
-        found += [f"{need.param}: {TYPES[kind]}"] if need.param != "structure" else []
-    found = ["self"] if entry.owner else found
+        parameters += (
+            [f"{need.param}: {TYPES[kind]}"] if need.param != "structure" else []
+        )
+    parameters = ["self"] if entry.owner else parameters
     for choice in entry.choices:
         default = "" if choice.default is None else f" = {choice.default!r}"
-        found += ["*"] if choice is entry.choices[0] else []
-        found.append(f"{choice.param}: {TYPES[choice.kind]}{default}")
-    return ", ".join(found)
+        parameters += ["*"] if choice is entry.choices[0] else []
+        parameters.append(f"{choice.param}: {TYPES[choice.kind]}{default}")
+    return ", ".join(parameters)
 
 
 def _parts(symbol: WorldSymbol) -> list[str]:
@@ -170,7 +176,7 @@ def draw_questions(draft: SymbolDraft) -> list[InventedQuestion]:
     ]
     others = graph.mistakable(draft.symbols)
     times = Counter[str]()  # that a term was asked for
-    found = []
+    questions = []
     for number in range(1, knobs.questions + 1):
         for attempt in range(_ATTEMPTS):
             draw = Draw(
@@ -193,9 +199,9 @@ def draw_questions(draft: SymbolDraft) -> list[InventedQuestion]:
             raise WorldError(
                 f"{given}: no question passes its gates; take another seed"
             )
-        times.update(one.wanted.term for one in question.asked)
-        found.append(question)
-    return found
+        times.update(prop.wanted.term for prop in question.asked)
+        questions.append(question)
+    return questions
 
 
 def _draw(
@@ -208,28 +214,30 @@ def _draw(
     """One question: the deepest quantity first, then others until it is broad enough."""
     crystal, breadth = draw_crystal(draw), draft.knobs.breadth
     text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
-    asked: list[AskedValue] = []
+    properties: list[AskedValue] = []
     used: set[str] = set()
     for symbol in order:
-        one = _ask(draft, draw, f"value_{len(asked) + 1}", symbol, crystal)
-        needed = used | graph.symbols_of(one.plan.call)
-        if len(asked) >= 2 and len(needed) > breadth:
+        prop = _ask(draft, draw, f"value_{len(properties) + 1}", symbol, crystal)
+        needed = used | graph.symbols_of(prop.plan.call)
+        if len(properties) >= 2 and len(needed) > breadth:
             continue
-        told = f"{text} {one.description}"
+        longer = f"{text} {prop.description}"
         if (
-            all(_fit(each.gold, told) for each in (*asked, one))
-            and graph.steady(one.plan, crystal, draft.symbols)
-            and graph.all_show(one.plan, crystal, draft.symbols, others)
+            all(_fit(each.gold, longer) for each in (*properties, prop))
+            and graph.steady(prop.plan, crystal, draft.symbols)
+            and graph.all_show(prop.plan, crystal, draft.symbols, others)
         ):
-            asked.append(one)
-            used, text = needed, told
-        elif not asked:
+            properties.append(prop)
+            used, text = needed, longer
+        elif not properties:
             return None
-        if len(asked) == _MOST or (len(asked) >= 2 and len(used) >= breadth):
+        if len(properties) == _MOST or (len(properties) >= 2 and len(used) >= breadth):
             break
-    depth = max(graph.depth_of(one.plan.call) for one in asked)
-    question = InventedQuestion(name, crystal, tuple(asked), goal, depth, len(used))
-    return question if len(asked) >= 2 else None
+    depth = max(graph.depth_of(prop.plan.call) for prop in properties)
+    question = InventedQuestion(
+        name, crystal, tuple(properties), goal, depth, len(used)
+    )
+    return question if len(properties) >= 2 else None
 
 
 def _ask(
@@ -257,11 +265,11 @@ def _fit(value: Any, text: str) -> bool:
     """Whether a value can be asked for: tells right from wrong, and does not stand in the text."""
     if isinstance(value, int | str):
         return 200 <= graph.counted(value) < 1e7 and str(value) not in text
-    shown = [float(number) for number in _NUMBER.findall(text)]
+    numbers = [float(number) for number in _NUMBER.findall(text)]
     parts = value.values() if isinstance(value, dict) else value
     leaves = [value] if isinstance(value, float) else list(parts)
     hidden = not any(
-        math.isclose(one, n, rel_tol=2e-3) for one in leaves for n in shown
+        math.isclose(leaf, n, rel_tol=2e-3) for leaf in leaves for n in numbers
     )
     return hidden and all(1e-5 < abs(leaf) < 1e8 for leaf in leaves)
 
@@ -284,22 +292,22 @@ class _Writer:
         self.imported: dict[str, str] = {}  # dotted name -> name in the program
 
     def value(self, given: Edge) -> str:
-        found = self._call(given.call)
+        code = self._call(given.call)
         if given.key is not None:
-            found = f"{found}[{given.key!r}]"
+            code = f"{code}[{given.key!r}]"
         factor = f" * {given.factor!r}" if given.factor != 1.0 else ""
         whole = given.call.entry.result if given.key is None else ""
         if factor and whole == "list":
-            return f"[item{factor} for item in {found}]"
+            return f"[item{factor} for item in {code}]"
         if factor and whole == "dict":
-            return f"{{key: item{factor} for key, item in {found}.items()}}"
-        return f"1 / ({found}{factor})" if given.reciprocal else f"{found}{factor}"
+            return f"{{key: item{factor} for key, item in {code}.items()}}"
+        return f"1 / ({code}{factor})" if given.reciprocal else f"{code}{factor}"
 
     def _call(self, call: SymbolCall) -> str:
         entry = call.entry
         if entry.kind == "constant":
             return self._name(entry.path)
-        inputs = {one.param: self.value(one) for one in call.inputs}
+        inputs = {given.param: self.value(given) for given in call.inputs}
         crystal = inputs.pop("structure", "crystal")
         subject = {"": [], "structure": [crystal]}.get(
             entry.subject, [f"crystal.{entry.subject}"]
@@ -316,8 +324,8 @@ class _Writer:
         if not entry.owner:
             arguments = ", ".join([*subject, *needs, *options])
             return self._bind(call, stem, f"{self._name(entry.path)}({arguments})")
-        made = f"{self._name(entry.owner)}({', '.join([*subject, *needs])})"
-        receiver = self._bind((entry.owner, call.inputs), "built", made)
+        construction = f"{self._name(entry.owner)}({', '.join([*subject, *needs])})"
+        receiver = self._bind((entry.owner, call.inputs), "built", construction)
         called = "" if entry.kind == "property" else f"({', '.join(options)})"
         return self._bind(call, stem, f"{receiver}.{entry.name}{called}")
 

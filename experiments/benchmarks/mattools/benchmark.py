@@ -230,9 +230,9 @@ def question_folders(root: Path) -> list[Path]:
     """
     tests = sorted(root.resolve().rglob(UNIT_TEST))
     segments = [test for test in tests if SEGMENTS in test.parts]
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for test in segments or tests:
-        other = found.setdefault(test.parent.name, test.parent)
+        other = folders.setdefault(test.parent.name, test.parent)
         if (
             other != test.parent
             and (other / UNIT_TEST).read_bytes() != test.read_bytes()
@@ -241,12 +241,12 @@ def question_folders(root: Path) -> list[Path]:
                 f"{other} and {test.parent}: two questions with the same name; benchmark.path "
                 "must name a folder that contains only one of them"
             )
-    if not found:
+    if not folders:
         raise MatToolsError(
             f"{root}: contains neither tasks.jsonl nor question folders with {UNIT_TEST}; "
             "benchmark.path must name one of these"
         )
-    return [found[name] for name in sorted(found)]
+    return [folders[name] for name in sorted(folders)]
 
 
 def read_question(folder: Path, root: Path, environment: str) -> Sample:
@@ -365,10 +365,10 @@ def annotate(sample: Sample, *, sound: bool = False) -> Sample:
     published versions returns something else), ``vacuous`` (an answer without content passes) or
     ``unstated`` (the question leaves open what is compared).
     """
-    kept = []
+    properties = []
     for prop in sample.properties:
         about = {"question": sample.question.id, "property": prop.name}
-        found = [
+        errata = [
             f"{entry['kind']}: {entry['reason']}"
             for entry in _table("errata")
             if all(
@@ -376,9 +376,9 @@ def annotate(sample: Sample, *, sound: bool = False) -> Sample:
                 for key, text in about.items()
             )
         ]
-        if not (found and sound):
-            kept.append(replace(prop, erratum="; ".join(found) or None))
-    return replace(sample, properties=tuple(kept))
+        if not (errata and sound):
+            properties.append(replace(prop, erratum="; ".join(errata) or None))
+    return replace(sample, properties=tuple(properties))
 
 
 def find_inputs(
@@ -459,14 +459,14 @@ class MatToolsGold:
         )  # by each right answer
         for row in self.right_answers():
             used[row["task"]].append(public_symbols(usage.symbols(row["code"])))
-        found = {}
+        golds = {}
         for sample, answers in used.items():
             kinds = {name: kind for names in answers for name, kind in names.items()}
             counts = Counter(name for names in answers for name in names)
-            found[sample] = {
+            golds[sample] = {
                 n: kinds[n] for n in sorted(counts) if 2 * counts[n] >= len(answers)
             }
-        return {name: found[name] for name in self.prompts() if found.get(name)}
+        return {name: golds[name] for name in self.prompts() if golds.get(name)}
 
     def right_answers(self) -> Iterator[dict[str, Any]]:
         """The recorded ones."""

@@ -117,15 +117,15 @@ def judge_each(
     if verdict.ok:
         return dict.fromkeys(names, (True, ""))
     named: dict[str | None, str] = {}
-    said = f"cannot be compared ({verdict.exception})"
+    reason = f"cannot be compared ({verdict.exception})"
     if verdict.exception is None:
-        named, said = attribute(verdict.errors, names), "; ".join(verdict.errors)
+        named, reason = attribute(verdict.errors, names), "; ".join(verdict.errors)
         if None not in named:
             return {name: (name not in named, named.get(name, "")) for name in names}
     return {
         name: (True, "")
         if verdict.each.get(name) is True
-        else (False, named.get(name) or said)
+        else (False, named.get(name) or reason)
         for name in names
     }
 
@@ -135,7 +135,7 @@ def attribute(errors: Sequence[str], names: Sequence[str]) -> dict[str | None, s
 
     A message is about the longest name that it begins with, else the first that stands in it.
     """
-    found: dict[str | None, str] = {}
+    error_of: dict[str | None, str] = {}
     for error in errors:
         places = {
             name: match.start()
@@ -143,8 +143,8 @@ def attribute(errors: Sequence[str], names: Sequence[str]) -> dict[str | None, s
             if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error))
         }
         about = min(places, key=lambda name: (places[name], -len(name)), default=None)
-        found.setdefault(about, error)
-    return found
+        error_of.setdefault(about, error)
+    return error_of
 
 
 def table_test(name: str, table: Sequence[Mapping[str, Any]]) -> str:
@@ -231,12 +231,12 @@ def _printed(execution: Execution) -> tuple[str | None, str, str]:
         and not value.get("reason")
     ):
         return json.dumps(node), "", ""
-    told = {
+    texts = {
         name: text.strip() if isinstance(text := value.get(name), str) else ""
         for name in ("reason", "error", "stdout")
     }
     return (
         None,
-        told["reason"] or str(Outcome.BAD_RESULT),
-        told["error"] or told["stdout"],
+        texts["reason"] or str(Outcome.BAD_RESULT),
+        texts["error"] or texts["stdout"],
     )

@@ -122,31 +122,31 @@ def read_literal(text: str) -> Any:
 
     Anything else raises exceptions of many kinds.
     """
-    known: dict[str, Any] = {}
+    placeholders: dict[str, Any] = {}
 
     def keep(value: Any) -> str:
-        name = f"__KEPT_{len(known)}__"
-        known[name] = value
+        name = f"__KEPT_{len(placeholders)}__"
+        placeholders[name] = value
         return repr(name)
 
     text = _replace_arrays(text, keep)
     for pattern in _ELEMENTS:
         text = _replace_elements(text, pattern, keep)
-    return _restore(ast.literal_eval(text), known)
+    return _restore(ast.literal_eval(text), placeholders)
 
 
 def _replace_arrays(text: str, keep: Callable[[Any], str]) -> str:
     position = 0
-    while found := _ARRAY.search(text, position):
-        position = found.end()
+    while match := _ARRAY.search(text, position):
+        position = match.end()
         if (end := _closing(text, position)) is None:
             continue
         with contextlib.suppress(
             Exception
         ):  # the published rule: what cannot be evaluated stays
-            placeholder = keep(_array(text[found.start() : end]))
-            text = text[: found.start()] + placeholder + text[end:]
-            position = found.start() + len(placeholder)
+            placeholder = keep(_array(text[match.start() : end]))
+            text = text[: match.start()] + placeholder + text[end:]
+            position = match.start() + len(placeholder)
     return text
 
 
@@ -174,23 +174,24 @@ def _array(expression: str) -> Any:
 def _replace_elements(
     text: str, pattern: re.Pattern[str], keep: Callable[[Any], str]
 ) -> str:
-    def replaced(found: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         from pymatgen.core import Element  # noqa: PLC0415 - only where there is one
 
         try:
-            return keep(Element(found[1]))
+            return keep(Element(match[1]))
         except ValueError:
-            return found[0]
+            return match[0]
 
     return pattern.sub(replaced, text)
 
 
-def _restore(value: Any, known: dict[str, Any]) -> Any:
+def _restore(value: Any, placeholders: dict[str, Any]) -> Any:
     """Put arrays and Elements back: in dicts and lists, not in tuples and sets."""
     if isinstance(value, dict):
         return {
-            _restore(key, known): _restore(item, known) for key, item in value.items()
+            _restore(key, placeholders): _restore(item, placeholders)
+            for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_restore(item, known) for item in value]
-    return known.get(value, value) if isinstance(value, str) else value
+        return [_restore(item, placeholders) for item in value]
+    return placeholders.get(value, value) if isinstance(value, str) else value

@@ -175,11 +175,11 @@ def revive(value: Any) -> Any:
     if values.is_scalar(value):
         return value.item()
     if values.is_array(value):
-        made = value.copy()
+        array = value.copy()
         if value.dtype == object:
             for index, item in enumerate(value.flat):
-                made.flat[index] = revive(item)
-        return made
+                array.flat[index] = revive(item)
+        return array
     if isinstance(value, Mapping):
         return {_key(revive(key)): revive(item) for key, item in value.items()}
     if isinstance(value, set | frozenset | values.Members):

@@ -60,10 +60,10 @@ def knowledge_text(bundle: Mapping[str, Any], knowledge: Knowledge) -> str:
     return "\n\n".join(parts)
 
 
-def _parameter(one: Mapping[str, Any]) -> str:
-    kind = f": {one['type']}" if one.get("type") else ""
-    default = "" if one.get("default") is None else f" = {one['default']}"
-    return f"- {one['name']}{kind}{default}: {one.get('description') or ''}"
+def _parameter(parameter: Mapping[str, Any]) -> str:
+    kind = f": {parameter['type']}" if parameter.get("type") else ""
+    default = "" if parameter.get("default") is None else f" = {parameter['default']}"
+    return f"- {parameter['name']}{kind}{default}: {parameter.get('description') or ''}"
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Completion:
         text = spoken(reply)
         blocks = list(fences(text))
         tagged = [code for language, code in blocks if language in _PYTHON]
-        for found in (tagged, [code for _, code in blocks], [] if blocks else [text]):
-            if right := [code for code in found if code.strip() and _parses(code)]:
+        for codes in (tagged, [code for _, code in blocks], [] if blocks else [text]):
+            if right := [code for code in codes if code.strip() and _parses(code)]:
                 return Reading(
-                    max(right, key=len), "strict" if found is tagged else "repaired"
+                    max(right, key=len), "strict" if codes is tagged else "repaired"
                 )
         return None
 
@@ -171,10 +171,10 @@ def novelapi(
         raise ReleaseError(f"{path}: has no data/benchmark/tasks.jsonl")
     needed = {"task_id", "api_name", "library", "description", "test_harness"}
     tasks = entries(data / "tasks.jsonl", needed)
-    known = {task["library"] for task in tasks}
-    if strangers := ", ".join(sorted(set(libraries) - known)):
+    available = {task["library"] for task in tasks}
+    if strangers := ", ".join(sorted(set(libraries) - available)):
         raise ReleaseError(
-            f"libraries: no {strangers}; there are {', '.join(sorted(known))}"
+            f"libraries: no {strangers}; there are {', '.join(sorted(available))}"
         )
     excluded = csv.DictReader(
         _text(data / "excluded_tasks.tsv").splitlines(), delimiter="\t"

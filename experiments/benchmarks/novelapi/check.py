@@ -47,13 +47,13 @@ def check(
 
 
 def _modules(files: dict[str, str]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    modules: dict[str, Any] = {}
     for name, source in files.items():
         for package in ("novelapibench", name.rpartition(".")[0]):
             sys.modules.setdefault(package, types.ModuleType(package)).__path__ = []
-        made[name] = sys.modules[name] = types.ModuleType(name)
-        exec(compile(source, f"{name}.py", "exec"), made[name].__dict__)  # noqa: S102 -- in the sandbox
-    return made
+        modules[name] = sys.modules[name] = types.ModuleType(name)
+        exec(compile(source, f"{name}.py", "exec"), modules[name].__dict__)  # noqa: S102 -- in the sandbox
+    return modules
 
 
 def _run(script: str, argv: list[str]) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def _run(script: str, argv: list[str]) -> dict[str, Any]:
         exec(compile(script, str(file), "exec"), main.__dict__)  # noqa: S102 -- in the sandbox
     # SystemExit too: what ends the script early has not been tested.
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the completion's
-        said = ""
+        reason = ""
         with contextlib.suppress(BaseException):  # `str(error)` may raise
-            said = (str(error).strip().splitlines() or [""])[0]
-        return {"passed": False, "error": f"{type(error).__name__}: {said}"}
+            reason = (str(error).strip().splitlines() or [""])[0]
+        return {"passed": False, "error": f"{type(error).__name__}: {reason}"}
     return {"passed": True, "error": ""}

@@ -51,7 +51,7 @@ def read_release(path: str | Path | None, split: str) -> list[Entry]:
     if not root.is_dir():
         raise AbsentError(f"{path}: has no folder {split}/")
     keys = {"id", "type", "question", _GOLDS[split]}
-    found = [
+    rows = [
         _entry(split, folder, inner, row)
         for folder in listed(root)
         if folder.is_dir()
@@ -61,9 +61,9 @@ def read_release(path: str | Path | None, split: str) -> list[Entry]:
         if file.name.endswith(_ENDINGS[split])
         for row in entries(file, keys)
     ]
-    if not found:
+    if not rows:
         raise ReleaseError(f"{path}: no question in {split}/")
-    return found
+    return rows
 
 
 def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry:
@@ -135,7 +135,7 @@ def _images(
     folder: Any, row: Mapping[str, Any]
 ) -> tuple[tuple[Image, ...], str | None]:
     """Pictures by name without ending; `multimodal` is wrong in places, ``image_url`` counts."""
-    found = []
+    pictures = []
     for name in filter(
         None, map(str.strip, str(row.get("image_url") or "").split(","))
     ):
@@ -148,10 +148,10 @@ def _images(
         file = next((file for file in files if file.is_file()), None)
         if file is None:
             return (), f"its picture {stem} is not in images/"
-        found.append(picture(file))
-        if len(found[-1].data) > MAX_IMAGE:
-            return (), f"its picture {stem} has {len(found[-1].data)} bytes"
-    return tuple(found), None
+        pictures.append(picture(file))
+        if len(pictures[-1].data) > MAX_IMAGE:
+            return (), f"its picture {stem} has {len(pictures[-1].data)} bytes"
+    return tuple(pictures), None
 
 
 LETTERS = "ABCD"
@@ -244,11 +244,11 @@ class OmniMatBenchmark:
                 lacking.append(absent(split, str(error), split=split))
         if not every:
             raise ReleaseError("; ".join(str(part.unavailable) for part in lacking))
-        known = {sample.labels["area"] for sample, _ in every}
+        areas = {sample.labels["area"] for sample, _ in every}
         for subfield in self.subset:
-            if subfield not in known:
+            if subfield not in areas:
                 raise ReleaseError(
-                    f"subset: no {subfield}; there are {', '.join(sorted(known))}"
+                    f"subset: no {subfield}; there are {', '.join(sorted(areas))}"
                 )
         pool = list(dict.fromkeys(line for _, formulas in every for line in formulas))
         samples = [
@@ -271,12 +271,12 @@ class OmniMatBenchmark:
         parts, shape = [plain.prompt], empty(golds)
         images = [part for part in plain.attachments if isinstance(part, Image)]
         form: AnswerFormat = Slots(shape)
-        told, others = _PROMPTS["told"].get(self.arm), (some for _, some in every)
+        preamble, others = _PROMPTS["told"].get(self.arm), (some for _, some in every)
         by_letter: dict[str, Sequence[str]] = {}
         letter = ""
-        if told and formulas:
+        if preamble and formulas:
             by_letter, letter = sets(plain.id, formulas, others, self.seed)
-        shown = {
+        sections = {
             "formula": section(formulas),
             "retrieval": section(
                 found(plain.prompt, pool, self.k) if self.arm == "retrieval" else (),
@@ -287,7 +287,7 @@ class OmniMatBenchmark:
             [f"Set {name}:\n" + "\n".join(s) for name, s in by_letter.items()]
         )
         parts += (
-            [told, shown.get(self.arm, lettered)]
+            [preamble, sections.get(self.arm, lettered)]
             if letter or self.arm == "retrieval"
             else []
         )

@@ -74,21 +74,21 @@ async def _slots(
         for repaired in (True, False)
     )
     padded = len(answers) > len(golds)
-    found = [*answers[: len(golds)], *[""] * (len(golds) - len(answers))]
-    right = list(map(slots.significant_figures, golds, found))
+    values = [*answers[: len(golds)], *[""] * (len(golds) - len(answers))]
+    right = list(map(slots.significant_figures, golds, values))
     # A missing slot is wrong, also where the gold says nothing.
-    right = [ok and bool(text.strip()) for ok, text in zip(right, found, strict=True)]
-    close = list(map(slots.lenient, golds, found))
+    right = [ok and bool(text.strip()) for ok, text in zip(right, values, strict=True)]
+    close = list(map(slots.lenient, golds, values))
     formulas = [
         index
         for index, ok in enumerate(close)
         if not ok
         and _FORMULA.search(golds[index])
         and slots.read(golds[index]) is None
-        and 0 < len(found[index]) <= 2000
+        and 0 < len(values[index]) <= 2000
     ]
     if formulas:
-        pairs = [[golds[index], found[index]] for index in formulas]
+        pairs = [[golds[index], values[index]] for index in formulas]
         # What takes the comparison past its limits is not shown to be the gold's.
         control = [[[golds[index], golds[index]] for index in formulas]]
         same = await grade(context, FORMULAS, "equal", pairs, control=control)
@@ -107,7 +107,7 @@ async def _slots(
         name: f"{gold:.100} expected, {text:.100} given"
         if text.strip()
         else answer.reason or "missing"
-        for name, gold, text, ok in zip(names, golds, found, right, strict=True)
+        for name, gold, text, ok in zip(names, golds, values, right, strict=True)
         if not ok
     }
     return Score(
@@ -140,7 +140,7 @@ async def _slots(
                 ("slot", "gold", "answer"),
                 [
                     (str(n), *pair)
-                    for n, pair in enumerate(zip(golds, found, strict=True), 1)
+                    for n, pair in enumerate(zip(golds, values, strict=True), 1)
                 ],
                 right,
                 (4, 48, 48),
@@ -174,10 +174,10 @@ async def prose(
         return Score(
             answer.outcome, unknown, error="no judge (judge=none): nobody marks prose"
         )
-    told = {"question": sample.question.prompt, "reference": sample.target["answer"]}
+    fields = {"question": sample.question.prompt, "reference": sample.target["answer"]}
     rubric = [Point(point["text"]) for point in points]
-    said = await context.judge.ask_json(
-        _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **told),
+    reply = await context.judge.ask_json(
+        _PROMPTS["precision"].format(rule=_PROMPTS["statements"][mode], **fields),
         text,
         shape={"true": ["statement"], "false": ["statement"]},
         points=rubric,
@@ -186,20 +186,22 @@ async def prose(
             isinstance(item, str) for item in [*said["true"], *said["false"]]
         ),
     )
-    true, false = len(said["true"]), len(said["false"])
+    true, false = len(reply["true"]), len(reply["false"])
     precision = true / (true + false) if true else 0.0
 
-    def valid(said: dict[str, Any]) -> bool:
-        lists = all(numbers(said[key], len(points)) for key in ("met", "quality_score"))
-        quotes = said["quote"]
+    def valid(reply: dict[str, Any]) -> bool:
+        lists = all(
+            numbers(reply[key], len(points)) for key in ("met", "quality_score")
+        )
+        quotes = reply["quote"]
         return (
             lists
             and len(quotes) == len(points)
             and all(isinstance(q, str) for q in quotes)
         )
 
-    said = await context.judge.ask_json(
-        _PROMPTS["recall"].format(**told),
+    reply = await context.judge.ask_json(
+        _PROMPTS["recall"].format(**fields),
         text,
         shape={"met": [1], "quality_score": [0.5], "quote": ["words"]},
         points=rubric,
@@ -207,9 +209,9 @@ async def prose(
         valid=valid,
     )
     nearest = (
-        min(QUALITIES, key=lambda known: abs(known - q)) for q in said["quality_score"]
+        min(QUALITIES, key=lambda known: abs(known - q)) for q in reply["quality_score"]
     )
-    marks = list(zip(nearest, said["quote"], strict=True))
+    marks = list(zip(nearest, reply["quote"], strict=True))
     score = _score(sample, names, answer.outcome, precision, marks)
     for name in ("precision", "recall", "f1"):
         context.judge.follows(name, text, score.values[name] or 0.0)

@@ -124,13 +124,13 @@ def lenient(gold: str, answer: str) -> bool:
     """
     if significant_figures(gold, answer):
         return True
-    (one, wanted), (other, given) = _sides(gold), _sides(answer)
-    if one and other and one != other:
+    (symbol, wanted), (other, given) = _sides(gold), _sides(answer)
+    if symbol and other and symbol != other:
         return False
-    right, found = _number_with_unit(wanted), _number_with_unit(given)
-    if right is None or found is None:
+    right, answer_number = _number_with_unit(wanted), _number_with_unit(given)
+    if right is None or answer_number is None:
         return significant_figures(wanted, given) or _words(wanted) == _words(given)
-    (number, unit), (value, theirs) = right, found
+    (number, unit), (value, theirs) = right, answer_number
     if not unit or not theirs or PERCENT in (unit, theirs):
         return _close(number, value.value)
     try:
@@ -212,16 +212,16 @@ def _released_number(text: str) -> Decimal | None:
 
 def _agree(gold: str, answer: str, rule: Callable[[Decimal, Decimal], bool]) -> bool:
     """Whether two numbers agree by a rule, or the texts are the same."""
-    one, other = _released_form(gold), _released_form(answer)
+    expected, other = _released_form(gold), _released_form(answer)
     try:
         with localcontext(Context(prec=50)):
             if max(len(gold), len(answer)) <= MAX_RELEASED:
-                right, given = _released_number(one), _released_number(other)
+                right, given = _released_number(expected), _released_number(other)
                 if right is not None and given is not None and rule(right, given):
                     return True
     except (DecimalException, ValueError):
         pass
-    return one == other
+    return expected == other
 
 
 def published(gold: str, answer: str) -> bool:
@@ -305,10 +305,10 @@ class Slots:
             value, strict = (inner[0] if inner else str(value)), False
         if value in ("", []):
             return None
-        asked = strict and empty(value) == self.shape
+        exact = strict and empty(value) == self.shape
         return Reading(
             value if isinstance(value, list) else [value],
-            "strict" if asked else "repaired",
+            "strict" if exact else "repaired",
             rule,
         )
 

@@ -62,8 +62,8 @@ class Stated:
         later = re.search(r"(?i)\\boxed\{|\banswer\b", text.rpartition("```")[2])
         if tagged is not None and (last_tagged(reply, "answer") or not later):
             return tagged
-        found = statements(text)
-        return Reading(found[0][1], "repaired", found[0][0]) if found else None
+        pairs = statements(text)
+        return Reading(pairs[0][1], "repaired", pairs[0][0]) if pairs else None
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,15 @@ class QMBenchmark:
         """All problems."""
         if self.path is None:
             mix = PAPER if self.mix == "paper" else {}
-            made = generate(self.seed, self.items, self.templates, mix)
+            problems = generate(self.seed, self.items, self.templates, mix)
             return [
-                self._sample(each, shown, {"template": name})
-                for name, each, shown in made
+                self._sample(each, images, {"template": name})
+                for name, each, images in problems
             ]
         samples = []
         for file, problem in read_folder(Path(self.path).expanduser()):
-            shown = {name: picture(file.with_name(name)) for name in problem.images}
-            samples.append(self._sample(problem, shown, {}))
+            images = {name: picture(file.with_name(name)) for name in problem.images}
+            samples.append(self._sample(problem, images, {}))
         return samples
 
     def _sample(
@@ -312,7 +312,10 @@ def choice_share(given: Collection[str], right: Collection[str]) -> float:
 def _letters(problem: Problem, value: Any) -> Grade:
     value = plain(value)
     each = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    text = ",".join(one if isinstance(one, str) else type(one).__name__ for one in each)
+    text = ",".join(
+        element if isinstance(element, str) else type(element).__name__
+        for element in each
+    )
     chosen = Choices("".join(sorted(problem.choices))).meant(text)
     return Grade(
         choice_share(chosen, problem.letters) if chosen else 0.0,
@@ -329,7 +332,7 @@ async def _prose(
     if context.judge is None:
         return Grade(None)
     points = [Point(point.text, point.points) for point in wanted.rubric]
-    said = await context.judge.ask_json(
+    reply = await context.judge.ask_json(
         _PROMPTS["rubric"].format(problem=problem.prompt.strip()),
         text,
         shape={"marks": [0.5]},
@@ -339,7 +342,7 @@ async def _prose(
     )
     marks = [
         min(max(float(mark), 0.0), point.most)
-        for mark, point in zip(said["marks"], points, strict=True)
+        for mark, point in zip(reply["marks"], points, strict=True)
     ]
     names = [f"point {number}" for number in range(1, len(points) + 1)]
     return Grade(
@@ -352,7 +355,7 @@ async def _prose(
 
 async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Grade:
     limits = {"length": wanted.length, "angle": wanted.angle, "site": wanted.site}
-    said = await grade(
+    verdict = await grade(
         context,
         GRADER,
         "grade_poscar",
@@ -362,11 +365,11 @@ async def _structure(wanted: Poscar, text: str, context: ScoringContext) -> Grad
         control=[wanted.poscar, wanted.poscar, limits],
         timeout=TIMEOUT,
     )
-    if said is None:
+    if verdict is None:
         return Grade(0.0, "TooExpensive")
-    if said["fault"]:
-        raise ProblemError(f"its own answer cannot be read: {said['fault']}")
-    reason = said["error"] or ""
-    if said["worst"] is not None:
-        reason += f": a site is {said['worst']:.2f} Å from its place"
-    return Grade(float(said["error"] is None), reason)
+    if verdict["fault"]:
+        raise ProblemError(f"its own answer cannot be read: {verdict['fault']}")
+    reason = verdict["error"] or ""
+    if verdict["worst"] is not None:
+        reason += f": a site is {verdict['worst']:.2f} Å from its place"
+    return Grade(float(verdict["error"] is None), reason)

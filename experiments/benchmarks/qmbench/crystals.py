@@ -50,12 +50,12 @@ class Compound:
 
     def cell(self) -> Structure:
         """The conventional cell."""
-        known = PROTOTYPES[self.prototype]
+        prototype = PROTOTYPES[self.prototype]
         sites = [
             (element, np.mod(np.add(position, point), 1))
-            for element, own in zip(self.elements, known["sites"], strict=True)
+            for element, own in zip(self.elements, prototype["sites"], strict=True)
             for position in own
-            for point in known["points"]
+            for point in prototype["points"]
         ]
         species, fractions = zip(*sites, strict=True)
         return Structure(Lattice.cubic(self.a), species, fractions)
@@ -64,8 +64,8 @@ class Compound:
 def compound(rng: Rng, prototypes: Sequence[str] = tuple(PROTOTYPES)) -> Compound:
     """Any, with a lattice constant of its own."""
     prototype = prototypes[int(rng.integers(len(prototypes)))]
-    known = list(PROTOTYPES[prototype]["compounds"].items())
-    formula, near = known[int(rng.integers(len(known)))]
+    compounds = list(PROTOTYPES[prototype]["compounds"].items())
+    formula, near = compounds[int(rng.integers(len(compounds)))]
     return Compound(prototype, formula, round(near * float(rng.uniform(0.95, 1.05)), 3))
 
 
@@ -76,8 +76,8 @@ def poscar_of(structure: Structure) -> str:
     rows = [
         at
         for kind in counts
-        for one, at in zip(symbols, structure.frac_coords, strict=True)
-        if one == kind
+        for symbol, at in zip(symbols, structure.frac_coords, strict=True)
+        if symbol == kind
     ]
     cell, sites = (
         [" ".join(f"{x:.9f}" for x in vector) for vector in some]
@@ -93,23 +93,23 @@ def _gold(structure: Structure) -> dict[str, Any]:
 
 def conventional_cell(rng: Rng) -> Drawn:
     """The conventional cell of a prototype."""
-    one = compound(rng)
-    return {"compound": one}, _gold(one.cell())
+    material = compound(rng)
+    return {"compound": material}, _gold(material.cell())
 
 
 def strained_cell(rng: Rng) -> Drawn:
     """A strained conventional cell; one strain is above the tolerance of lengths."""
-    one = compound(rng)
+    material = compound(rng)
     strains = [round(float(x), 1) for x in rng.uniform(-3, 3, size=3)]
     axis = int(rng.integers(3))
     strains[axis] = round(float(rng.choice([-1, 1]) * rng.uniform(7, 12)), 1)
-    cell = one.cell()
+    cell = material.cell()
     matrix = cell.lattice.matrix @ np.diag(1 + np.array(strains) / 100)
-    told = ", ".join(
+    changes = ", ".join(
         f"{x:+.1f} % along {axis}" for x, axis in zip(strains, "xyz", strict=True)
     )
     strained = Structure(Lattice(matrix), cell.species, cell.frac_coords)
-    return {"compound": one, "strains": told}, _gold(strained)
+    return {"compound": material, "strains": changes}, _gold(strained)
 
 
 def vacancy(rng: Rng) -> Drawn:
@@ -118,16 +118,16 @@ def vacancy(rng: Rng) -> Drawn:
     All of its element are equivalent by translations and inversion, whatever the supercell: those
     of oxygen in a perovskite are not.
     """
-    one = compound(rng)
+    material = compound(rng)
     counts = [int(n) for n in rng.permutation([1, int(rng.integers(1, 3)), 2])]
-    removed = one.elements[int(rng.integers(2))]
-    cell = one.cell()
+    removed = material.elements[int(rng.integers(2))]
+    cell = material.cell()
     cell.make_supercell(counts)
     cell.remove_sites(
         [next(i for i, s in enumerate(cell) if s.specie.symbol == removed)]
     )
-    told = " x ".join(map(str, counts))
-    return {"compound": one, "counts": told, "removed": removed}, _gold(cell)
+    size = " x ".join(map(str, counts))
+    return {"compound": material, "counts": size, "removed": removed}, _gold(cell)
 
 
 def slab(rng: Rng) -> Drawn:
@@ -144,11 +144,11 @@ def slab(rng: Rng) -> Drawn:
         sheets = [[(metal, n * shift % 1, n * shift % 1)] for n in range(layers)]
         what = f"fcc {metal}, a = {a:.3f} Å, with {layers} atomic layers parallel to ({face})"
     else:
-        one = compound(rng, ("perovskite",))
-        corner, centre, oxygen = one.elements
+        material = compound(rng, ("perovskite",))
+        corner, centre, oxygen = material.elements
         layers = 2 * int(rng.integers(1, 4)) + 1
         first = int(rng.integers(2))
-        side, angle, spacing = one.a, 90, one.a / 2
+        side, angle, spacing = material.a, 90, material.a / 2
         kinds = (
             [(corner, 0.0, 0.0), (oxygen, 0.5, 0.5)],
             [(centre, 0.5, 0.5), (oxygen, 0.5, 0.0), (oxygen, 0.0, 0.5)],
@@ -156,8 +156,8 @@ def slab(rng: Rng) -> Drawn:
         sheets = [kinds[(n + first) % 2] for n in range(layers)]
         ends = f"{corner}{oxygen}" if first == 0 else f"{centre}{oxygen}2"
         what = (
-            f"{one}, with {layers} atomic layers parallel to (001), terminated by {ends} on both "
-            "sides"
+            f"{material}, with {layers} atomic layers parallel to (001), terminated by {ends} "
+            "on both sides"
         )
     height = spacing * (layers - 1) + vacuum
     sites = [
@@ -166,8 +166,8 @@ def slab(rng: Rng) -> Drawn:
         for kind, x, y in sheet
     ]
     lattice = Lattice.from_parameters(side, side, height, 90, 90, angle)
-    made = Structure(lattice, *zip(*sites, strict=True))
-    return {"what": what, "vacuum": f"{vacuum:.1f}"}, _gold(made)
+    structure = Structure(lattice, *zip(*sites, strict=True))
+    return {"what": what, "vacuum": f"{vacuum:.1f}"}, _gold(structure)
 
 
 OPTIONS = 5
@@ -190,8 +190,8 @@ def setting(number: int) -> tuple[int, Any]:
 @cache
 def operations(number: int) -> tuple[Any, Any]:
     """Rotations, shape (n, 3, 3), and translations, shape (n, 3), in the basis of the cell."""
-    found: Any = spglib.get_symmetry_from_database(setting(number)[0])
-    return found["rotations"], found["translations"]
+    database: Any = spglib.get_symmetry_from_database(setting(number)[0])
+    return database["rotations"], database["translations"]
 
 
 def name(number: int) -> str:
@@ -260,10 +260,10 @@ def tensor_components(rng: Rng) -> Drawn:
             for j in range(3)
             for k in range(j, 3)
         }
-        gone = [one for one, value in named.items() if value < 1e-9]
-        kept = [one for one, value in named.items() if value >= 1e-9]
-        if kept and gone:
-            return {"group": name(number)}, choice(rng, *draw(rng, gone, kept))
+        gone = [component for component, value in named.items() if value < 1e-9]
+        allowed = [component for component, value in named.items() if value >= 1e-9]
+        if allowed and gone:
+            return {"group": name(number)}, choice(rng, *draw(rng, gone, allowed))
 
 
 def inversion_sites(rng: Rng) -> Drawn:

@@ -70,8 +70,8 @@ def winding_number(rng: Rng) -> Drawn:
         given = dict(zip((-1, 0, 1, 2), _energies(rng, -1.5, 1.5, 4), strict=True))
         number, nearest = winding(given)
         if nearest > 0.15:
-            told = ", ".join(f"t({n}) = {value} eV" for n, value in given.items())
-            return {"hoppings": told}, {"answer": {"value": number}}
+            hoppings = ", ".join(f"t({n}) = {value} eV" for n, value in given.items())
+            return {"hoppings": hoppings}, {"answer": {"value": number}}
 
 
 def gap_of_chain(rng: Rng) -> Drawn:
@@ -82,12 +82,12 @@ def gap_of_chain(rng: Rng) -> Drawn:
         energies, hoppings = _energies(rng, -1, 1, count), _energies(rng, 0.4, 2, count)
         gap = chain_gap(energies, hoppings, below)
         if gap > 0.2:
-            told = {"energies": _listed(energies), "hoppings": _listed(hoppings)}
+            fields = {"energies": _listed(energies), "hoppings": _listed(hoppings)}
             return {
                 "count": count,
                 "below": below,
                 "above": below + 1,
-                **told,
+                **fields,
             }, _interval(gap)
 
 
@@ -189,11 +189,11 @@ def picture(bands: Sequence[Sequence[float]]) -> Image:
     axes.set_xticks(range(4), PATH)
     axes.set_xlim(0, 3)
     axes.set_ylabel("energy in eV")
-    made = io.BytesIO()
-    canvas.print_png(made)
+    buffer = io.BytesIO()
+    canvas.print_png(buffer)
     digest = hashlib.sha256(json.dumps([VERSION, bands]).encode()).hexdigest()
     key = f"qmbench-bands-{digest[:16]}"
-    return Image(made.getvalue(), "image/png", key)
+    return Image(buffer.getvalue(), "image/png", key)
 
 
 #: Problems of the paper by kind of answer.
@@ -249,15 +249,15 @@ def generate(
         kinds_of = {
             name: str(next(iter(TEMPLATES[name].values()))["type"]) for name in chosen
         }
-        known = {
+        wanted = {
             answer: mix.get(answer, 0)
             for answer in PAPER
             if answer in kinds_of.values()
         }
-        for answer, count in shares(items * len(chosen), known).items():
+        for answer, count in shares(items * len(chosen), wanted).items():
             alike = [name for name in chosen if kinds_of[name] == answer]
             turns += [(alike[n % len(alike)], n // len(alike)) for n in range(count)]
-    made = []
+    problems = []
     for template, index in sorted(turns, key=lambda turn: (numbers[turn[0]], turn[1])):
         kinds, number = list(TEMPLATES[template]), numbers[template]
         first = int(np.random.default_rng([seed, number]).integers(len(kinds)))
@@ -268,8 +268,8 @@ def generate(
             "source": f"generated, seed {seed}",
             "frequent": _frequent(kind) if isinstance(problem.answer, Integer) else 0.0,
         }
-        made.append((template, problem.model_copy(update=own), images))
-    return made
+        problems.append((template, problem.model_copy(update=own), images))
+    return problems
 
 
 def make(kind: str, rng: Rng) -> tuple[Problem, Mapping[str, Image]]:
@@ -306,9 +306,9 @@ def _frequent(kind: str) -> float:
 def shares(total: int, mix: Mapping[str, float]) -> dict[str, int]:
     """How many problems of each kind of answer, by largest remainders."""
     exact = {answer: total * share / sum(mix.values()) for answer, share in mix.items()}
-    found = {answer: int(share) for answer, share in exact.items()}
-    for answer in sorted(exact, key=lambda a: found[a] - exact[a])[
-        : total - sum(found.values())
+    counts = {answer: int(share) for answer, share in exact.items()}
+    for answer in sorted(exact, key=lambda a: counts[a] - exact[a])[
+        : total - sum(counts.values())
     ]:
-        found[answer] += 1
-    return found
+        counts[answer] += 1
+    return counts

@@ -88,8 +88,10 @@ def _species(lines: list[str]) -> tuple[list[str], list[int], list[str]]:
     tokens = re.split(r"[!#]", lines[5], maxsplit=1)[0].split()
     if tokens and all(token.isdecimal() for token in tokens):
         raise PoscarError("NoSpecies")
-    found = [_SYMBOL.fullmatch(token) for token in tokens]
-    kinds = [match[1] for match in found if match and Element.is_valid_symbol(match[1])]
+    matches = [_SYMBOL.fullmatch(token) for token in tokens]
+    kinds = [
+        match[1] for match in matches if match and Element.is_valid_symbol(match[1])
+    ]
     counts = []
     for token in lines[6].split():
         if not token.isdecimal() or len(token) > 9:
@@ -133,11 +135,11 @@ def best_mapping(
         mapped_cells += 1
         for candidate in gold.fractions[kinds == rarest]:
             moved = fractions + (candidate - fractions[given == rarest][0])
-            found = assign(gold, moved, kinds, given, 2 * limits["site"])
-            if found is not None:
-                farthest = np.linalg.norm(found @ gold.matrix, axis=1).max()
+            mapping = assign(gold, moved, kinds, given, 2 * limits["site"])
+            if mapping is not None:
+                farthest = np.linalg.norm(mapping @ gold.matrix, axis=1).max()
                 if farthest < worst:
-                    best, worst = found, farthest
+                    best, worst = mapping, farthest
                 if worst <= limits["site"]:
                     return best
     if best is None:
@@ -191,17 +193,17 @@ def grade_poscar(gold: str, answer: str, limits: dict[str, float]) -> dict[str, 
     ``error`` is the name of the verdict (``None``: right), ``worst`` how far (Å) the worst site is
     from its place in the best mapping, where there is one; ``fault`` what is wrong with the gold.
     """
-    said: dict[str, Any] = {"error": None, "worst": None, "fault": None}
+    verdict: dict[str, Any] = {"error": None, "worst": None, "fault": None}
     try:
         right = read_poscar(gold)
     except PoscarError as error:
-        return said | {"fault": str(error)}
+        return verdict | {"fault": str(error)}
     try:
-        found = best_mapping(right, read_poscar(answer), limits)
+        mapping = best_mapping(right, read_poscar(answer), limits)
     except PoscarError as error:
-        return said | {"error": str(error)}
-    worst = float(np.linalg.norm(found @ right.matrix, axis=1).max())
-    return said | {
+        return verdict | {"error": str(error)}
+    worst = float(np.linalg.norm(mapping @ right.matrix, axis=1).max())
+    return verdict | {
         "error": None if worst <= limits["site"] else "SiteMismatch",
         "worst": worst,
     }

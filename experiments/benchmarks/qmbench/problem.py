@@ -158,15 +158,15 @@ class Problem(_Strict):
         return 1 / len(self.choices) if self.choices else self.frequent
 
 
-def _wrong(path: Path, place: tuple[Any, ...], said: str) -> ProblemError:
+def _wrong(path: Path, place: tuple[Any, ...], fault: str) -> ProblemError:
     """What is wrong, with the line of a place, else of the mapping that lacks it."""
     lines = _lines(
         path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     )
-    known = (
+    numbers = (
         lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines
     )
-    return ProblemError(f"{path}:{next(known, 1)}: {said}")
+    return ProblemError(f"{path}:{next(numbers, 1)}: {fault}")
 
 
 def _lines(
@@ -178,13 +178,13 @@ def _lines(
         pairs = [(key.value, key, value) for key, value in node.value]
     elif isinstance(node, SequenceNode):
         pairs = [(number, value, value) for number, value in enumerate(node.value)]
-    found: dict[Any, int] = {}
+    line_of: dict[Any, int] = {}
     for name, at, value in pairs:
         inside, line = (*place, name), at.start_mark.line + 1
-        if inside in found:
+        if inside in line_of:
             raise ProblemError(f"{path}:{line}: {name}: given twice")
-        found |= {inside: line, **_lines(path, value, inside)}
-    return found
+        line_of |= {inside: line, **_lines(path, value, inside)}
+    return line_of
 
 
 def read_problem(path: Path) -> Problem:
@@ -204,26 +204,26 @@ def read_problem(path: Path) -> Problem:
         first = error.errors(include_input=False)[0]
         # pydantic puts names of forms between the keys
         place = tuple(part for part in first["loc"] if part not in _FORMS)
-        said = first["msg"].removeprefix("Value error, ")
-        said = "no such key" if first["type"] == "extra_forbidden" else said
+        fault = first["msg"].removeprefix("Value error, ")
+        fault = "no such key" if first["type"] == "extra_forbidden" else fault
         raise _wrong(
-            path, place, f"{'.'.join(map(str, place)) or 'problem'}: {said}"
+            path, place, f"{'.'.join(map(str, place)) or 'problem'}: {fault}"
         ) from error
     for number, name in enumerate(problem.images):
         if (
             Path(name).suffix.lower() not in _PICTURES
             or not _beside(path, name).is_file()
         ):
-            said = f"images: {name} is no picture beside the file"
-            raise _wrong(path, ("images", number), said)
+            fault = f"images: {name} is no picture beside the file"
+            raise _wrong(path, ("images", number), fault)
     if not isinstance(problem.answer, Poscar):
         return problem
     name = problem.answer.poscar
     try:
         text = _beside(path, name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        said = f"answer.poscar: {name[:80]!r} is no text file beside it"
-        raise _wrong(path, ("answer", "poscar"), said) from None
+        fault = f"answer.poscar: {name[:80]!r} is no text file beside it"
+        raise _wrong(path, ("answer", "poscar"), fault) from None
     answer = problem.answer.model_copy(update={"poscar": text})
     return problem.model_copy(update={"answer": answer})
 
@@ -240,10 +240,10 @@ def read_folder(folder: Path) -> Iterator[tuple[Path, Problem]]:
         raise ProblemError(
             f"{folder}: no problem files (*.yaml) in it; docs/qmbench.md has one"
         )
-    seen: dict[str, Path] = {}
+    path_of: dict[str, Path] = {}
     for path in files:
         problem = read_problem(path)
-        first = seen.setdefault(problem.id, path)
+        first = path_of.setdefault(problem.id, path)
         if first != path:
             raise _wrong(path, ("id",), f"id: {problem.id} is also that of {first}")
         yield path, problem
