@@ -142,10 +142,10 @@ def drift(library: Library, folder: Path) -> list[str]:
         then: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         lines += [f"gone: {qualname}" for qualname in then if qualname not in now]
         lines += [f"new: {qualname}" for qualname in now if qualname not in then]
-        for qualname in then:
-            if qualname not in now or list(then[qualname]) == now[qualname]:
+        for qualname, facts in then.items():
+            if qualname not in now or list(facts) == now[qualname]:
                 continue
-            (before, _), (after, _) = then[qualname], now[qualname]
+            (before, _), (after, _) = facts, now[qualname]
             what = "its documentation" if before == after else f"{before} -> {after}"
             lines.append(f"changed: {qualname}: {what}")
     except (ValueError, TypeError, LookupError, AttributeError) as error:
