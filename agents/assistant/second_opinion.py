@@ -185,6 +185,8 @@ def _is_of_another_cell(
         return bool(re.search(tolerances, question) or re.search(tolerances, code))
     if quantity.fact.startswith("energy"):
         return bool(_OTHER_STEP.search(code))
+    if "tolerance" in code:  # the parser was told how to read the file
+        return True
     if quantity.fact == "composition":
         return False
     return bool(_OTHER_CELL.search(f"{value.name} {question}"))

@@ -10,14 +10,14 @@ from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import flat
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark, problem_of
-from experiments.benchmarks.qmbench.problem import Interval, Rubric
+from experiments.benchmarks.qmbench.problem import NumberRange, Rubric
 
 
 def of_problem(sample):
     answer = problem_of(sample).answer
     if isinstance(answer, Rubric):
         return [point.text for point in answer.rubric]
-    if isinstance(answer, Interval):
+    if isinstance(answer, NumberRange):
         return [f"{(answer.low + answer.high) / 2:.3f}"]
     return [answer.poscar.splitlines()[2]] if hasattr(answer, "poscar") else []
 

@@ -39,11 +39,13 @@ def test_answers_of_a_file_are_scored_in_all_modes(tmp_path, monkeypatch, capsys
         (move.question.id, 0): False,
         (move.question.id, 1): False,
         (swap.question.id, 0): True,
-        (swap.question.id, 1): False,
+        (swap.question.id, 1): True,  # a bare CIF is read like one in tags
     }
     echoed = found[move.question.id, 0].values
     assert echoed["published"] == echoed["echo"]
-    assert found[swap.question.id, 1].artefacts["error"] == "OutputFormatError"
+    bare = found[swap.question.id, 1]
+    assert bare.values["published"] == 0.0
+    assert bare.artefacts["published error"] == "OutputFormatError"
     said = capsys.readouterr().out
     assert "strict above" in said
     summary = read_json(tmp_path / "out" / "summary.json")
