@@ -43,7 +43,7 @@ _PLACEHOLDER = re.compile(r"[(<\[][^\n]{3,200}[)>\]]|\.\.\.")
 
 
 @dataclass(frozen=True)
-class Answer:
+class CodeAnswer:
     """Code and the function to call in it; ``status`` says how it was read.
 
     ``rule`` is what of the reply was read: ``contract``, ``code tag``, ``fence``, ...
@@ -59,7 +59,7 @@ class UnreadableError(ValueError):
     """No code can be read from a reply; says what is missing in one sentence."""
 
 
-def read_answer(reply: str, *, strict: bool = False) -> Answer:
+def read_answer(reply: str, *, strict: bool = False) -> CodeAnswer:
     """Read code and entry point from a reply; `UnreadableError` where there are none.
 
     Thoughts are not read. Of several answers the last complete one counts; the code blocks of one
@@ -94,10 +94,10 @@ def read_answer(reply: str, *, strict: bool = False) -> Answer:
         if (match := _NAME.fullmatch(part.strip()))
     ]
     entry = _entry(code, named[-1] if named else "")
-    return Answer(code, entry, "repaired", rule)
+    return CodeAnswer(code, entry, "repaired", rule)
 
 
-def named_answer(code: str, entry: str) -> Answer:
+def named_answer(code: str, entry: str) -> CodeAnswer:
     """Code and the function to call in it, as a tool is given them; may be `UnreadableError`."""
     tree = _tree(code)
     if tree is None:
@@ -106,7 +106,7 @@ def named_answer(code: str, entry: str) -> Answer:
         raise UnreadableError(
             f"the code has no top-level function {entry!r} without arguments"
         )
-    return Answer(code, entry, "strict")
+    return CodeAnswer(code, entry, "strict")
 
 
 def read_need(reply: str) -> str | None:
@@ -150,7 +150,7 @@ def same_code(code: str, other: str) -> bool:
         return False
 
 
-def _strict(reply: str) -> Answer | None:
+def _strict(reply: str) -> CodeAnswer | None:
     """The published contract, kept to the letter with code in it."""
     head = _STRICT_HEAD.search(reply)
     tail = _STRICT_TAIL.search(reply, head.end()) if head else None
@@ -159,7 +159,7 @@ def _strict(reply: str) -> Answer | None:
     code = reply[head.end() : tail.start()].rstrip(" \t").removesuffix("\n")
     if not code.strip() or len(code) > MAX_CODE_CHARACTERS:
         return None
-    return Answer(code, tail[1], "strict", "contract")
+    return CodeAnswer(code, tail[1], "strict", "contract")
 
 
 def _blocks(text: str, *, together: bool) -> tuple[list[str], str]:
@@ -199,7 +199,7 @@ def _in_tag(part: str) -> list[str]:
     return [open_fence[1]] if open_fence else [part.strip("`\n")]
 
 
-def _callable(answer: Answer) -> Answer:
+def _callable(answer: CodeAnswer) -> CodeAnswer:
     """The answer with a function to call that it has, where it names one that it has not."""
     tree = _tree(answer.code)
     names = _entries(tree) if tree else []

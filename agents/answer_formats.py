@@ -73,7 +73,7 @@ class AnswerFormat(Protocol):
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeFormat:
     """A function to be executed; `agents.answer` reads it, `agents.prompts` asks for it."""
 
     instruction: str = ""
@@ -83,7 +83,7 @@ class Code:
         raise TypeError(f"code is not read as a value ({len(reply)} characters)")
 
 
-CODE = Code()
+CODE = CodeFormat()
 
 
 @dataclass(frozen=True)

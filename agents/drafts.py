@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from agents import prompts
-from agents.answer import Answer, same_code
+from agents.answer import CodeAnswer, same_code
 from agents.base import StopReason
 from agents.checks import (
     caught_findings,
@@ -44,7 +44,7 @@ _IDENTIFIER = re.compile(
 class Draft:
     """One draft and what became of it."""
 
-    answer: Answer
+    answer: CodeAnswer
     execution: Execution
     findings: tuple[str, ...]  # how the result departs from what the question asks for
     quality: int  # number of properties in the format asked for
@@ -159,7 +159,7 @@ class Drafts:
         self.reason = "iterations" if self.tried else "format_error"
         return None
 
-    def _checked(self, answer: Answer, execution: Execution) -> Draft:
+    def _checked(self, answer: CodeAnswer, execution: Execution) -> Draft:
         formats = self._formats
         if not formats and isinstance(execution.result, Mapping):
             # A question of the user's own: None is an answer, unless an exception led to it.

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from agents import prompts
-from agents.answer import Answer, UnreadableError, read_answer, read_need, read_words
+from agents.answer import (
+    CodeAnswer,
+    UnreadableError,
+    read_answer,
+    read_need,
+    read_words,
+)
 from agents.answer_formats import Reading
 from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
@@ -75,7 +81,7 @@ class Episode:
         self.seed = seed
         self.meter = Meter(context.budget)
         self.steps: list[Step] = []
-        self.answer: Answer | Reading | None = None
+        self.answer: CodeAnswer | Reading | None = None
         self.reply = ""
         self.fault: Fault | None = None
         self._unreadable = ""  # why the last reply was
@@ -220,7 +226,7 @@ class Episode:
 
     def read(self) -> bool:
         """Take the answer out of the last reply; whether it holds one."""
-        found: Answer | Reading | None
+        found: CodeAnswer | Reading | None
         try:
             if self.question.wants_code:
                 found = read_answer(self.reply, strict=self.context.strict)
@@ -234,7 +240,7 @@ class Episode:
         self.answer = found or self.answer
         return found is not None
 
-    async def draft(self, messages: Sequence[Message]) -> Answer | None:
+    async def draft(self, messages: Sequence[Message]) -> CodeAnswer | None:
         """Ask for code; one repair prompt when nothing can be read from the reply."""
         self.reply = await self.ask("generate", messages)
         read = self.read()
@@ -242,7 +248,7 @@ class Episode:
             repair = prompts.repair(self.question.prompt, self.reply, self._unreadable)
             self.reply = await self.ask("repair", repair)
             read = self.read()
-        return self.answer if read and isinstance(self.answer, Answer) else None
+        return self.answer if read and isinstance(self.answer, CodeAnswer) else None
 
     async def run(
         self, code: str, entry: str, mounts: Sequence[Mount] = ()
@@ -263,7 +269,7 @@ class Episode:
         self.meter.sandbox_seconds += execution.seconds
         return execution
 
-    async def execute(self, answer: Answer) -> Execution:
+    async def execute(self, answer: CodeAnswer) -> Execution:
         """Run a draft in the sandbox."""
         self.begin("execute", answer.entry)
         execution = await self.run(answer.code, answer.entry)
@@ -301,7 +307,7 @@ class Episode:
     ) -> Trajectory:
         """Close the episode with the answer as it stands, and the limit or need that ended it."""
         answer = self.answer
-        code = answer if isinstance(answer, Answer) else None
+        code = answer if isinstance(answer, CodeAnswer) else None
         return Trajectory(
             question_id=self.question.id,
             seed=self.seed,
@@ -388,7 +394,7 @@ class Retrieving(System):
         return self.k or self.context.k or self.context.model.config.documents
 
 
-def _parsed(found: Answer | Reading | None) -> dict[str, str]:
+def _parsed(found: CodeAnswer | Reading | None) -> dict[str, str]:
     """How an answer was read, for the record."""
     if found is None:
         return {"status": "error"}

@@ -242,9 +242,11 @@ class CodeResolver:
             names = [*used, *self._named(module)]
         finally:
             del self._names.modules[_MODULE]
-        return self.known(name for name in names if not name.startswith(f"{_MODULE}."))
+        return self.kinds_of(
+            name for name in names if not name.startswith(f"{_MODULE}.")
+        )
 
-    def known(self, names: Iterable[str]) -> dict[str, Kind]:
+    def kinds_of(self, names: Iterable[str]) -> dict[str, Kind]:
         """Those of some dotted names that are symbols of the library; constructors as classes.
 
         Names as ``__module__`` and ``__qualname__`` give them, also of functions inside others

@@ -139,7 +139,7 @@ async def check_texts(
 ) -> dict[str, Checked]:
     """Check every example; what has no code and says what it needs keeps its verdict."""
 
-    async def one(text: WrittenText) -> Checked:
+    async def check(text: WrittenText) -> Checked:
         checked = await checker.check(example_of(text.text))
         progress.advance()
         example = checked.verdict == "none" and text.example
@@ -147,7 +147,7 @@ async def check_texts(
 
     documents = {text.qualname: text for text in texts}
     with meter("Running examples", len(documents), show=True) as progress:
-        results = await asyncio.gather(*map(one, documents.values()))
+        results = await asyncio.gather(*map(check, documents.values()))
     return dict(zip(documents, results, strict=True))
 
 

@@ -52,7 +52,7 @@ class Constant(Defined):
     """
 
     node: ast.Assign | ast.AnnAssign
-    told: str
+    comment: str
 
     @property
     def kind(self) -> Kind:

@@ -84,12 +84,12 @@ class ExampleOptions(RunOptions):
 
 @dataclass(frozen=True)
 class ExampleWriter:
-    """Asks a model for examples and runs them; what is ``known`` tells about what symbols use."""
+    """Asks a model for examples and runs them; ``prose`` tells about what symbols use."""
 
     library: Library
     model: WriterModel
     checker: ExampleChecker
-    known: Mapping[str, WrittenText]
+    prose: Mapping[str, WrittenText]
     gallery: str
     attempts: int = 3
 
@@ -105,7 +105,7 @@ class ExampleWriter:
         }
         prompter, slots = Prompter(self.library), asyncio.Semaphore(concurrency)
 
-        async def one(group: Sequence[str]) -> str:
+        async def write_group(group: Sequence[str]) -> str:
             async with slots:
                 texts, unanswered = await self.write(group, prompter)
             for text in texts:
@@ -115,7 +115,9 @@ class ExampleWriter:
 
         groups = batches(self.library, documentation_order(self.library), missing)
         with meter("Writing examples", len(missing), show=True) as progress:
-            return [line for line in await asyncio.gather(*map(one, groups)) if line]
+            return [
+                line for line in await asyncio.gather(*map(write_group, groups)) if line
+            ]
 
     async def write(
         self, names: Sequence[str], prompter: Prompter
@@ -132,7 +134,7 @@ class ExampleWriter:
         for attempt in range(1, self.attempts + 1):
             pending = list(wrong)
             faults = [f"# {name}\n{fault}" for name, fault in wrong.items() if fault]
-            parts = [prompter.build(pending, self.known), *self._owners(pending)]
+            parts = [prompter.build(pending, self.prose), *self._owners(pending)]
             parts += ["These failed; write them anew:", *faults] if faults else []
             try:
                 reply = await self.model.ask(
@@ -273,7 +275,7 @@ async def mine(
     """The first script of each symbol that runs and prints something; few are tried."""
     ran: dict[str, asyncio.Task[Checked]] = {}  # several symbols stand in one script
 
-    async def one(name: str) -> WrittenText | None:
+    async def first_script(name: str) -> WrittenText | None:
         for code in codes_of[name][:_TRIES]:
             if code not in ran:
                 ran[code] = asyncio.create_task(checker.check(code))
@@ -284,7 +286,9 @@ async def mine(
                 )
         return None
 
-    texts = await asyncio.gather(*(one(name) for name in names if name in codes_of))
+    texts = await asyncio.gather(
+        *(first_script(name) for name in names if name in codes_of)
+    )
     return [text for text in texts if text is not None]
 
 

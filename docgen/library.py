@@ -215,7 +215,7 @@ class _Builder:
         """What is said about a constant beside it and in the docstring of what holds it."""
         holder = constant.owner or constant.module
         described = self._described_in(holder).get(constant.name, "")
-        return " ".join(dict.fromkeys(filter(None, [described, constant.told])))
+        return " ".join(dict.fromkeys(filter(None, [described, constant.comment])))
 
     def _described_in(self, holder: Class | Module) -> dict[str, str]:
         init = holder.functions.get("__init__") if isinstance(holder, Class) else None

@@ -9,7 +9,7 @@ from functools import cache
 from docgen.definitions import Class, Constant, Function, Module, last_part
 
 Definition = Module | Class | Function | Constant
-_Seen = dict[tuple[str, str], Definition | None]
+_Resolved = dict[tuple[str, str], Definition | None]
 """What one search has found so far: (module, name) -> definition."""
 _MAX_HOPS = 20  # re-exports and dots followed before a path counts as unresolvable
 
@@ -35,7 +35,7 @@ class Names:
             self._add(cls)
 
     def path(
-        self, dotted: str, hops: int = 0, seen: _Seen | None = None
+        self, dotted: str, hops: int = 0, resolved: _Resolved | None = None
     ) -> Definition | None:
         """What an import path stands for, following re-exports."""
         if hops > _MAX_HOPS:
@@ -48,47 +48,53 @@ class Names:
         parent, _, name = dotted.rpartition(".")
         if direct is not None or not parent:
             return direct
-        seen = {} if seen is None else seen
-        return self.inside(self.path(parent, hops + 1, seen), name, hops + 1, seen)
+        resolved = {} if resolved is None else resolved
+        return self.inside(
+            self.path(parent, hops + 1, resolved), name, hops + 1, resolved
+        )
 
     def inside(
         self,
         owner: Definition | None,
         name: str,
         hops: int = 0,
-        seen: _Seen | None = None,
+        resolved: _Resolved | None = None,
     ) -> Definition | None:
         """What ``owner.name`` means, of a module or class."""
         if isinstance(owner, Module):
-            return self.in_module(owner, name, hops, seen)
+            return self.in_module(owner, name, hops, resolved)
         return self.member(owner, name) if isinstance(owner, Class) else None
 
     def in_module(
-        self, module: Module, name: str, hops: int = 0, seen: _Seen | None = None
+        self,
+        module: Module,
+        name: str,
+        hops: int = 0,
+        resolved: _Resolved | None = None,
     ) -> Definition | None:
         """What a bare name means at the top level of ``module``."""
         own = module.classes.get(name) or module.functions.get(name)
         if own is not None:
             return own
-        seen = {} if seen is None else seen
+        resolved = {} if resolved is None else resolved
         if (
             module.name,
             name,
-        ) not in seen:  # modules that import each other are searched once
-            seen[module.name, name] = None
-            target = self._imported(module, name, hops, seen)
+        ) not in resolved:  # modules that import each other are searched once
+            resolved[module.name, name] = None
+            target = self._imported(module, name, hops, resolved)
             if target is None and module.source.is_package:
                 target = self.modules.get(f"{module.name}.{name}")
-            seen[module.name, name] = target or module.constants.get(name)
-        return seen[module.name, name]
+            resolved[module.name, name] = target or module.constants.get(name)
+        return resolved[module.name, name]
 
     def _imported(
-        self, module: Module, name: str, hops: int, seen: _Seen
+        self, module: Module, name: str, hops: int, resolved: _Resolved
     ) -> Definition | None:
         """What an import statement of ``module`` binds ``name`` to."""
         bound = module.bindings.get(name)
         if bound is not None and bound != f"{module.name}.{name}":
-            definition = self.path(bound, hops + 1, seen)
+            definition = self.path(bound, hops + 1, resolved)
             if definition is not None:
                 return definition
         stars = (self.modules.get(star) for star in module.stars if hops <= _MAX_HOPS)
@@ -97,7 +103,9 @@ class Names:
             for origin in stars
             if origin is not None and origin.star_exports(name)
         )
-        starred = (self.in_module(target, name, hops + 1, seen) for target in offering)
+        starred = (
+            self.in_module(target, name, hops + 1, resolved) for target in offering
+        )
         return next((origin for origin in starred if origin is not None), None)
 
     def expression(self, node: ast.expr, module: Module) -> Definition | None:

@@ -11,7 +11,7 @@ import json
 from copy import copy
 from typing import Any
 
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.answer_formats import CODE, AnswerFormat, Block, File, Json, Text
 from agents.base import Document, Question, StopReason
 from agents.episode import Episode, System
@@ -82,9 +82,9 @@ class Oracle(Baseline):
 def written(form: AnswerFormat, reference: Any) -> str:
     """A reply that gives the reference of a sample in the form that its question asks for."""
     if form == CODE:
-        if not isinstance(reference, Answer):
+        if not isinstance(reference, CodeAnswer):
             code = f"def reference():\n    return {{'answer': {reference!r}}}\n"
-            reference = Answer(code, "reference", "strict")
+            reference = CodeAnswer(code, "reference", "strict")
         code, entry = reference.code, reference.entry
         return (
             f"<answer><code>```python\n{code}\n```</code><name>{entry}</name></answer>"

@@ -72,7 +72,7 @@ class Sample:
         Nothing of it but digests and verdicts is kept in a run folder.
     reference
         A right answer, for `experiments.baselines`: the value that a reply should give, or an
-        `agents.answer.Answer` where it is code; ``None``: nobody knows one.
+        `agents.answer.CodeAnswer` where it is code; ``None``: nobody knows one.
     """
 
     question: Question

@@ -1,7 +1,7 @@
 """Names for systems, benchmarks and sources of one's own, alike in a wheel and a checkout."""
 
 from agents import answer_formats, prompts
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.base import Agent, Document, Image, Question, StopReason, Trajectory
 from agents.episode import Context, Episode, System
 from experiments.benchmarks.own import Task, json_samples
@@ -13,7 +13,7 @@ from experiments.scorers.properties import PropertyScorer
 
 __all__ = [
     "Agent",
-    "Answer",
+    "CodeAnswer",
     "Context",
     "Document",
     "Episode",

@@ -82,7 +82,7 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True)
-class Reply:
+class WorkerReply:
     """What the supervisor says of a run, with the streams of the child: untrusted bytes."""
 
     stdout: bytes
@@ -95,7 +95,7 @@ class Reply:
     clean: bool
 
     @classmethod
-    def read(cls, header: dict[str, Any], streams: list[bytes]) -> Reply:
+    def read(cls, header: dict[str, Any], streams: list[bytes]) -> WorkerReply:
         """Check a frame; raises `WorkerError` when a supervisor would not have sent it."""
         try:
             stdout, stderr, message = streams
@@ -211,7 +211,7 @@ class Worker:
         sizes = self._stored | {item.key: item.size for item, _ in inputs}
         return sum(sizes.values()) <= INPUTS_LIMIT
 
-    async def _exchange(self, whole: bytes, wall: float) -> Reply:
+    async def _exchange(self, whole: bytes, wall: float) -> WorkerReply:
         try:
             async with asyncio.timeout(wall + GRACE_SECONDS):
                 await self.channel.write(whole)
@@ -224,9 +224,9 @@ class Worker:
             raise WorkerError(f"the worker died ({type(error).__name__})") from error
         if header["error"] is not None:
             raise WorkerError(header["error"])
-        return Reply.read(header, streams)
+        return WorkerReply.read(header, streams)
 
-    def _execution(self, reply: Reply, timeout: float) -> Execution:
+    def _execution(self, reply: WorkerReply, timeout: float) -> Execution:
         done = read_ending(reply.reason, reply.status, reply.message)
         error = done.error
         if done.outcome is Outcome.TIMEOUT:

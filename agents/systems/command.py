@@ -37,7 +37,7 @@ REPLY = "answer.txt"
 
 
 @dataclass
-class Command(System):
+class CommandSystem(System):
     """Starts a program for every question.
 
     Parameters
@@ -162,7 +162,7 @@ def read_result(folder: Path, name: str) -> bytes | None:
         if entries > MAX_ENTRIES:
             break
         paths += [Path(inside) / name] if name in files else []
-    for path in sorted(paths, key=lambda one: (len(one.parts), one)):
+    for path in sorted(paths, key=lambda path: (len(path.parts), path)):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.answer_formats import Reading
 from agents.base import INFRASTRUCTURE, StopReason
 from agents.episode import Episode, System
@@ -123,7 +123,7 @@ class Recorded(System):
         recorded = self._answers[key]
         if recorded.code is not None and recorded.entry is not None:
             episode.reply = str(recorded.answer or "")
-            episode.answer = Answer(recorded.code, recorded.entry, "strict")
+            episode.answer = CodeAnswer(recorded.code, recorded.entry, "strict")
         elif isinstance(recorded.answer, str):
             episode.reply = recorded.answer
             episode.read()

@@ -6,7 +6,7 @@ import ast
 import sys
 
 from agents import prompts
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS
 from agents.episode import Episode, Retrieving, System
@@ -90,7 +90,7 @@ class Code2(System):
             '    exec(compile(PROGRAM, "program.py", "exec"), {"__name__": "__main__"})\n'
             "    return {}\n"
         )
-        execution = await episode.execute(Answer(code, "main", "strict"))
+        execution = await episode.execute(CodeAnswer(code, "main", "strict"))
         output = "\n".join(filter(None, [execution.stdout, execution.error or ""]))
         return output.strip()[-SHOWN_CHARACTERS:] or "nothing"
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from agents.answer import Answer, UnreadableError, named_answer
+from agents.answer import CodeAnswer, UnreadableError, named_answer
 from agents.toolbox import texts
 from agents.toolbox import watch as watch_file
 from agents.toolbox.texts import PAGE, Mistake, Tool
@@ -97,8 +97,8 @@ class Toolbox:
         self._said: set[str] = set()  # symbols that `resolve` has shown
         self.executed = 0  # number of executions
         self._runs: dict[tuple[str, str, tuple[str, ...]], str] = {}
-        self.answered: Answer | None = None  # what was accepted
-        self.succeeded: Answer | None = (
+        self.answered: CodeAnswer | None = None  # what was accepted
+        self.succeeded: CodeAnswer | None = (
             None  # the last code that returned some of the properties
         )
         offered = list(DOCUMENTATION) if searches else []

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.base import Question
 from experiments.samples import Property, Sample
 from matsmith.core.configuration import data_of, read_yaml
@@ -301,5 +301,5 @@ def _sample(folder: Path, spec: TaskSpec, level: Level, role: str) -> Sample:
     if not file.is_file():
         return sample
     return replace(
-        sample, reference=Answer(file.read_text("utf-8"), "reference", "strict")
+        sample, reference=CodeAnswer(file.read_text("utf-8"), "reference", "strict")
     )

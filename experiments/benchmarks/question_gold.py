@@ -95,7 +95,7 @@ class ReferenceGold:
                 ) as pool:  # the caller may be inside of an event loop
                     traced = pool.submit(asyncio.run, self._traced(missing)).result()
             for folder in missing:
-                used = usage.known(traced.get(folder.name, ()))
+                used = usage.kinds_of(traced.get(folder.name, ()))
                 names = public_symbols({**usage.symbols(_reference(folder)), **used})
                 file_of[folder].parent.mkdir(parents=True, exist_ok=True)
                 write_json(file_of[folder], names)
@@ -113,7 +113,7 @@ class ReferenceGold:
 async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str]]:
     """Question -> dotted names of the functions that its reference solution calls itself."""
 
-    async def one(folder: Path) -> list[str]:
+    async def traced_calls(folder: Path) -> list[str]:
         mounts = [
             Mount(Path(host), inside) for inside, host in data_files(folder).items()
         ]
@@ -132,7 +132,7 @@ async def trace(sandbox: Sandbox, folders: Sequence[Path]) -> dict[str, list[str
         return [str(name) for name in execution.result]
 
     with meter("Tracing reference solutions", len(folders), show=True) as progress:
-        tasks = [asyncio.create_task(one(folder)) for folder in folders]
+        tasks = [asyncio.create_task(traced_calls(folder)) for folder in folders]
         try:
             calls = await asyncio.gather(
                 *tasks

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.answer import (
     MAX_CODE_CHARACTERS,
-    Answer,
+    CodeAnswer,
     UnreadableError,
     read_answer,
     same_code,
@@ -98,7 +98,7 @@ READ = [
 
 @pytest.mark.parametrize(("reply", "code", "entry", "status"), READ)
 def test_what_is_read(reply, code, entry, status):
-    assert read_answer(reply) == Answer(code, entry, status)
+    assert read_answer(reply) == CodeAnswer(code, entry, status)
 
 
 HUGE = "x = 1\n" * MAX_CODE_CHARACTERS

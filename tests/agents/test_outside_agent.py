@@ -11,7 +11,13 @@ from agents.answer_formats import CODE, Block, File, Letters
 from agents.base import Document, Question
 from agents.episode import Context
 from agents.models import ModelConfig, build_model
-from agents.systems.command import MAX_BYTES, MAX_LOG, Command, instruction, read_result
+from agents.systems.command import (
+    MAX_BYTES,
+    MAX_LOG,
+    CommandSystem,
+    instruction,
+    read_result,
+)
 from matsmith.core.errors import UsageError
 
 WANTED = File("result.cif")
@@ -23,7 +29,9 @@ def agent(tmp_path):
         script = tmp_path / "it is an agent.py"
         script.write_text(textwrap.dedent(source))
         model = build_model(ModelConfig(provider="none", name="none"))
-        return Command(Context(model), program=f"{sys.executable} '{script}'", **params)
+        return CommandSystem(
+            Context(model), program=f"{sys.executable} '{script}'", **params
+        )
 
     return make
 
@@ -146,11 +154,11 @@ async def test_time_and_output_are_limited(agent, tmp_path):
 
 async def test_a_program_that_is_not_there_is_no_wrong_answer(tmp_path):
     model = build_model(ModelConfig(provider="none", name="none"))
-    found = await Command(Context(model), program="/nowhere/agent").solve(
+    found = await CommandSystem(Context(model), program="/nowhere/agent").solve(
         question(tmp_path)
     )
     assert found.stop_reason == "sandbox_error"
     assert "cannot be started" in found.error
     for program, said in (("", "name the command line"), ("'", "No closing quotation")):
         with pytest.raises(UsageError, match=said):
-            Command(Context(model), program=program)
+            CommandSystem(Context(model), program=program)

@@ -235,7 +235,7 @@ def test_traced_names(usage):
         "brickwork.wall.build.<locals>.inner",
         "brickwork.shapes.Brick.describe",
     ]
-    assert usage.known(names) == {
+    assert usage.kinds_of(names) == {
         "brickwork.wall.Wall": "class",
         "brickwork.wall.Wall.volume": "method",
         "brickwork.shapes.Shape.describe": "method",

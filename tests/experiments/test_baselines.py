@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agents.answer import Answer, read_answer
+from agents.answer import CodeAnswer, read_answer
 from agents.answer_formats import (
     CODE,
     Block,
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_strictly(form, value):
 
 
 def test_code_and_values_of_code_are_read_strictly():
-    own = Answer(
+    own = CodeAnswer(
         "x = 1\n\ndef reference():\n    return {'a': x}", "reference", "strict"
     )
     assert read_answer(written(CODE, own), strict=True) == own

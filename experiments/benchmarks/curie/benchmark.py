@@ -414,11 +414,11 @@ def _pairs(
         pair = taken.get(number)
         off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
         rows.append(
-            (_brief(gold), _brief(entries[pair.found]) if pair else "", ", ".join(off))
+            (_brief(gold), _brief(entries[pair.entry]) if pair else "", ", ".join(off))
         )
         right.append(pair is not None if decided else None)
     left = [
-        entry for n, entry in enumerate(entries) if n not in {p.found for p in matched}
+        entry for n, entry in enumerate(entries) if n not in {p.entry for p in matched}
     ]
     rows += [("", _brief(entry), "") for entry in left]
     right += [False if decided else None for _ in left]

@@ -171,7 +171,7 @@ class Pair:
     """A gold entry and an entry of the answer that states the same, and which fields agree."""
 
     gold: int
-    found: int
+    entry: int
     fields: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -193,9 +193,9 @@ def one_to_one(pairs: Sequence[Pair], golds: int, entries: int) -> list[Pair]:
     for pair in pairs:
         # One pair more outweighs all fields of all pairs.
         weight = agreeing * (min(golds, entries) + 1) + sum(pair.fields.values())
-        if weight > weights[pair.gold, pair.found]:
-            weights[pair.gold, pair.found] = weight
-            pair_at[pair.gold, pair.found] = pair
+        if weight > weights[pair.gold, pair.entry]:
+            weights[pair.gold, pair.entry] = weight
+            pair_at[pair.gold, pair.entry] = pair
     rows, columns = linear_sum_assignment(weights, maximize=True)
     places = zip(rows.tolist(), columns.tolist(), strict=True)
     return [pair_at[place] for place in places if place in pair_at]
@@ -213,7 +213,7 @@ def similarity(matches: int, golds: int, entries: int) -> Similarity:
 
 def first_named(pairs: Sequence[Pair]) -> dict[int, int]:
     """Gold entry to the first entry of the answer that the judge names for it."""
-    return {pair.gold: pair.found for pair in reversed(pairs)}
+    return {pair.gold: pair.entry for pair in reversed(pairs)}
 
 
 def published(
@@ -254,7 +254,7 @@ async def judged(
         for number, entry in enumerate(entries)
     )
 
-    async def one(number: int) -> list[Pair]:
+    async def pairs_of(number: int) -> list[Pair]:
         gold = {
             key: value
             for key, value in golds[number].items()
@@ -268,14 +268,14 @@ async def judged(
             listed,
             shape={"matches": [{"index": 0, "fields": {}}]},
             sample=f"{sample}:llmsim:{number}",
-            valid=lambda said: _valid(said, len(entries)),
+            valid=lambda reply: _valid(reply, len(entries)),
         )
         return [
             Pair(number, each["index"], {k: bool(each["fields"].get(k)) for k in gold})
             for each in verdict["matches"]
         ]
 
-    each = await asyncio.gather(*map(one, range(len(golds))))
+    each = await asyncio.gather(*map(pairs_of, range(len(golds))))
     return [pair for pairs in each for pair in pairs]
 
 
@@ -297,7 +297,7 @@ async def judged_by_authors(
     ]
     text = json.dumps(listed, ensure_ascii=False, indent=2)
 
-    async def one(number: int) -> tuple[int, int | None]:
+    async def entry_of(number: int) -> tuple[int, int | None]:
         gold = json.dumps(golds[number], ensure_ascii=False, indent=2)
         ask = prompt.replace("{{json_ground_truth}}", gold)
         ask = ask.replace("{{json_extracted_list}}", "(the judged text)")
@@ -307,7 +307,7 @@ async def judged_by_authors(
         valid = index.isdecimal() and len(index) < 6 and int(index) < len(listed)
         return number, int(index) if valid else None
 
-    each = await asyncio.gather(*map(one, range(len(golds))))
+    each = await asyncio.gather(*map(entry_of, range(len(golds))))
     return {number: place for number, place in each if place is not None}
 
 

@@ -129,7 +129,7 @@ def links_of(world: World, question: InventedQuestion) -> list[dict[str, Any]]:
     The last one of a property has what is asked for under ``gold``.
     """
     links: list[dict[str, Any]] = []
-    for prop in question.asked:
+    for prop in question.properties:
         for call in calls_of(prop.plan.call):
             if call.entry.kind != "constant" and call.entry.result != "structure":
                 value = compute(call, question.crystal, world.symbols)
@@ -331,7 +331,7 @@ def _write(world: World, out: Path) -> None:
         folder = f"{QUESTIONS}/{question.id}"
         properties = [
             {key: vars(prop)[key] for key in ("name", "description", "format")}
-            for prop in question.asked
+            for prop in question.properties
         ]
         counted = {
             "area": "invented",
@@ -367,7 +367,7 @@ async def _prove(world: World, questions: Path, environment: str) -> list[str]:
                 ]
                 faults = [
                     f"{prop.name}: {gold[prop.name]!r}, but the graph gives {prop.gold!r}"
-                    for prop in question.asked
+                    for prop in question.properties
                     if differs(prop.gold, gold[prop.name], _SAME)
                 ]
             findings += [f"{question.id}: {finding}" for finding in faults]

@@ -278,7 +278,7 @@ class Prose:
         names["own"] = "" if source.kind == "constant" else say(draw, "own")
         chance, symbol = draw.number(), self._draft.symbols[source.path]
         before = takewhile(
-            lambda one: one is not entry, self._homes[self._module(entry)]
+            lambda earlier: earlier is not entry, self._homes[self._module(entry)]
         )
         takers = [
             (earlier, other)

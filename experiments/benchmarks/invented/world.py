@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 @dataclass(frozen=True)
-class AskedValue:
+class QuestionProperty:
     """One property of a question."""
 
     name: str
@@ -56,7 +56,7 @@ class InventedQuestion:
 
     id: str
     crystal: WorldCrystal
-    asked: tuple[AskedValue, ...]
+    properties: tuple[QuestionProperty, ...]
     goal: str
     depth: int  # number of calls in the longest chain
     breadth: int  # number of symbols needed
@@ -64,7 +64,7 @@ class InventedQuestion:
     @property
     def reference(self) -> str:
         """The program of an expert."""
-        return program({prop.name: prop.plan for prop in self.asked}, self.crystal)
+        return program({prop.name: prop.plan for prop in self.properties}, self.crystal)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def draw_questions(draft: SymbolDraft) -> list[InventedQuestion]:
             raise WorldError(
                 f"{given}: no question passes its gates; take another seed"
             )
-        times.update(prop.wanted.term for prop in question.asked)
+        times.update(prop.wanted.term for prop in question.properties)
         questions.append(question)
     return questions
 
@@ -214,7 +214,7 @@ def _draw(
     """One question: the deepest quantity first, then others until it is broad enough."""
     crystal, breadth = draw_crystal(draw), draft.knobs.breadth
     text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
-    properties: list[AskedValue] = []
+    properties: list[QuestionProperty] = []
     used: set[str] = set()
     for symbol in order:
         prop = _ask(draft, draw, f"value_{len(properties) + 1}", symbol, crystal)
@@ -246,7 +246,7 @@ def _ask(
     name: str,
     symbol: WorldSymbol,
     crystal: WorldCrystal,
-) -> AskedValue:
+) -> QuestionProperty:
     entry, knobs = symbol.entry, draft.knobs
     settings = draw_settings(draw, entry)
     wanted = Need(
@@ -258,7 +258,7 @@ def _ask(
     )  # their number moves nothing else
     text = describe(symbol, wanted, knobs.gap, words)
     gold = graph.evaluate(given, crystal, draft.symbols)
-    return AskedValue(name, wanted, given, gold, text, TYPES[entry.result])
+    return QuestionProperty(name, wanted, given, gold, text, TYPES[entry.result])
 
 
 def _fit(value: Any, text: str) -> bool:
@@ -288,7 +288,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self._known: dict[Any, str] = {}  # what was computed -> its variable
+        self._variables: dict[Any, str] = {}  # what was computed -> its variable
         self.imported: dict[str, str] = {}  # dotted name -> name in the program
 
     def value(self, given: Edge) -> str:
@@ -337,7 +337,7 @@ class _Writer:
         )
 
     def _bind(self, key: Any, stem: str, expression: str) -> str:
-        if key not in self._known:
-            self._known[key] = f"{stem}_{len(self._known) + 1}"
-            self.lines.append(f"{self._known[key]} = {expression}")
-        return self._known[key]
+        if key not in self._variables:
+            self._variables[key] = f"{stem}_{len(self._variables) + 1}"
+            self.lines.append(f"{self._variables[key]} = {expression}")
+        return self._variables[key]

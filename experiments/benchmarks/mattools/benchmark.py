@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.base import Question
 from docgen.calls import CodeResolver
 from docgen.sources import read_sources
@@ -193,7 +193,9 @@ def read_lines(file: Path, environment: str) -> list[Sample]:
             f"{prop.name!r}: {prop.expected}" for prop in line.properties
         )
         code = f"{_REFERENCE}    return {{{values}}}\n"
-        samples.append(replace(sample, reference=Answer(code, "reference", "strict")))
+        samples.append(
+            replace(sample, reference=CodeAnswer(code, "reference", "strict"))
+        )
     return samples
 
 
@@ -277,7 +279,7 @@ def read_question(folder: Path, root: Path, environment: str) -> Sample:
 
 def published_reference(
     values: Mapping[str, str], formats: Mapping[str, str]
-) -> Answer:
+) -> CodeAnswer:
     """Code that returns the published values, whose unit test judges them.
 
     ``values`` are Python expressions by property. The authors write numbers and containers as
@@ -288,7 +290,7 @@ def published_reference(
         for name, value in values.items()
     ]
     code = "\n".join([_REFERENCE, "    return {", *lines, "    }", ""])
-    return Answer(code, "reference", "strict")
+    return CodeAnswer(code, "reference", "strict")
 
 
 def _meant(value: str, format_: str) -> str:

@@ -209,7 +209,8 @@ async def prose(
         valid=valid,
     )
     nearest = (
-        min(QUALITIES, key=lambda known: abs(known - q)) for q in reply["quality_score"]
+        min(QUALITIES, key=lambda quality: abs(quality - q))
+        for q in reply["quality_score"]
     )
     marks = list(zip(nearest, reply["quote"], strict=True))
     score = _score(sample, names, answer.outcome, precision, marks)

@@ -306,7 +306,7 @@ def test_a_perfect_list_of_five():
 def test_most_pairs_then_most_fields():
     agree = {"a": True, "b": True}
     pairs = [Pair(0, 0, agree), Pair(0, 1, {"a": True}), Pair(1, 0, {"a": True})]
-    assert {(p.gold, p.found) for p in marks.one_to_one(pairs, 2, 2)} == {
+    assert {(p.gold, p.entry) for p in marks.one_to_one(pairs, 2, 2)} == {
         (0, 1),
         (1, 0),
     }
@@ -316,7 +316,7 @@ def test_most_pairs_then_most_fields():
         Pair(1, 0, agree),
         Pair(1, 1, agree),
     ]
-    assert {(p.gold, p.found) for p in marks.one_to_one(pairs, 2, 2)} == {
+    assert {(p.gold, p.entry) for p in marks.one_to_one(pairs, 2, 2)} == {
         (0, 1),
         (1, 0),
     }
@@ -336,7 +336,7 @@ def test_a_judge_pairs_entries(httpserver):
     pairs = asyncio.run(
         marks.judged(judge, [{"a": "x"}], found, core=False, sample="q")
     )
-    assert [(p.gold, p.found, p.fields) for p in pairs] == [
+    assert [(p.gold, p.entry, p.fields) for p in pairs] == [
         (0, 1, {"a": True}),
         (0, 0, {"a": False}),
     ]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from agents.answer import Answer
+from agents.answer import CodeAnswer
 from agents.answer_formats import CODE
 from agents.base import Question
 from experiments.baselines import Baseline, written
@@ -42,7 +42,7 @@ class Replying(Baseline):
 
     def reply(self, question: Question) -> str:
         """See `Baseline`."""
-        return written(CODE, Answer(REPLIES[question.id], "reference", "strict"))
+        return written(CODE, CodeAnswer(REPLIES[question.id], "reference", "strict"))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ async def test_the_link_that_breaks_first_is_named(ask):
     for question, where in zip(
         made.questions, ("1 of 2", "2 of 2", "1 of 2"), strict=True
     ):
-        plans = {one.name: one.plan for one in question.asked}
+        plans = {one.name: one.plan for one in question.properties}
         leaf = where == "1 of 2"
         # One that takes numbers: three times a crystal has the same properties.
         deep = next(

@@ -85,14 +85,16 @@ def test_the_same_knobs_give_the_same_bytes_on_other_versions_and_hash_seeds(ver
 
 def _content(made):
     """What knobs may change."""
-    asked = [q.asked[:2] for q in made.questions[:3]]
+    properties = [q.properties[:2] for q in made.questions[:3]]
     return {
         "documents": made.files,
         "code": {
             name: text for name, text in made.bare.items() if name.endswith(".py")
         },
-        "wording": [[one.description for one in some] for some in asked],
-        "plans": [[(one.wanted, one.plan, one.gold) for one in some] for some in asked],
+        "wording": [[one.description for one in some] for some in properties],
+        "plans": [
+            [(one.wanted, one.plan, one.gold) for one in some] for some in properties
+        ],
         "goals": [q.goal for q in made.questions[:3]],
         "references": [q.reference for q in made.questions[:3]],
     }
@@ -114,7 +116,7 @@ def test_each_knob_changes_one_thing(change, changed):
         name for name, content in plain.items() if other[name] != content
     } == changed
     for one in (
-        one for question in world(**change).questions for one in question.asked
+        one for question in world(**change).questions for one in question.properties
     ):
         assert (one.wanted.term in one.description) is (change.get("gap", 0) == 0)
 
@@ -192,7 +194,7 @@ def test_nothing_of_a_world_stands_in_another():
         for other, text in enumerate(texts):
             found = words & set(re.findall(r"[a-z]+", text.lower()))
             assert bool(found) is (one == other)
-    golds = [{repr(a.gold) for q in w.questions for a in q.asked} for w in worlds]
+    golds = [{repr(a.gold) for q in w.questions for a in q.properties} for w in worlds]
     assert not golds[0] & golds[1] | golds[1] & golds[2] | golds[0] & golds[2]
 
 
@@ -220,7 +222,10 @@ def test_the_documents_hold_every_fact_that_a_question_needs():
         "\n".join(made.files.values()).replace("#: ", ""),
     )
     needed = {
-        p for q in made.questions for one in q.asked for p in symbols_of(one.plan.call)
+        p
+        for q in made.questions
+        for one in q.properties
+        for p in symbols_of(one.plan.call)
     }
     assert len(needed) > 40
     for path in needed:
@@ -252,7 +257,7 @@ def test_docstrings_are_no_grammar():
         made = world(**knobs)
         reader, right, total = Interpreter(made.files), 0, 0
         for question in made.questions:
-            for one in question.asked:
+            for one in question.properties:
                 total += 1
                 with suppress(
                     LookupError, RuntimeError, StopIteration, TypeError, ValueError
@@ -270,7 +275,7 @@ def test_every_single_mistake_shows_and_one_that_does_not_is_found():
     made = world(questions=12)
     others, kinds = mistakable(made.symbols), set()
     for question in made.questions:
-        for one in question.asked:
+        for one in question.properties:
             assert steady(
                 one.plan, question.crystal, made.symbols
             )  # no count on an edge
@@ -297,7 +302,7 @@ def test_every_single_mistake_shows_and_one_that_does_not_is_found():
         "inputs",
     }
     question = world().questions[0]
-    one = next(a for a in question.asked if a.plan.call.inputs)
+    one = next(a for a in question.properties if a.plan.call.inputs)
     symbol = world().symbols[one.plan.call.entry.path]
     deaf = replace(symbol, formula=replace(symbol.formula, ratios=()))
     symbols = {**world().symbols, symbol.entry.path: deaf}
@@ -309,12 +314,14 @@ def test_no_value_stands_in_the_text_of_another_property():
         seed=15, size=60, depth=4, questions=30
     )  # an option of 1.17, and a value of it
     for question in made.questions:
-        text = " ".join([question.goal, *(one.description for one in question.asked)])
+        text = " ".join(
+            [question.goal, *(one.description for one in question.properties)]
+        )
         shown = [
             float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)
         ]
         values = [
-            abs(one.gold) for one in question.asked if isinstance(one.gold, float)
+            abs(one.gold) for one in question.properties if isinstance(one.gold, float)
         ]
         assert not [v for v in values for n in shown if abs(v - n) <= 1e-3 * v]
 
