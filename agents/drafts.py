@@ -131,7 +131,8 @@ class Drafts:
 
     async def failing(self, messages: Sequence[Message]) -> Draft | None:
         """The next draft that another one is to correct; ``None``: it is over, see ``reason``."""
-        episode, system = self._episode, self._system
+        episode = self._episode
+        system = self._system
         while self.number < system.max_iterations:
             self.number += 1
             answer = await episode.draft(messages)
@@ -170,7 +171,8 @@ class Drafts:
             }
         findings = contract_findings(execution, formats)
         self._episode.check(findings)
-        quality, clear = fulfilled(execution, formats), concrete(execution, formats)
+        quality = fulfilled(execution, formats)
+        clear = concrete(execution, formats)
         return Draft(answer, execution, tuple(findings), quality, clear)
 
     def _choose(self) -> None:

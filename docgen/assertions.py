@@ -145,7 +145,9 @@ def _negated(assertion: Assertion) -> Assertion:
 def _compare(line: int, test: ast.Compare) -> Assertion:
     if len(test.ops) != 1:
         raise Unusable("a chain of comparisons")
-    left, right, operator = test.left, test.comparators[0], test.ops[0]
+    left = test.left
+    right = test.comparators[0]
+    operator = test.ops[0]
     if (
         isinstance(operator, ast.Lt | ast.LtE)
         and (difference := _difference(left)) is not None

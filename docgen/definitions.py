@@ -372,7 +372,8 @@ def bind(module: Module, node: ast.Import | ast.ImportFrom) -> None:
 
 def _alias(module: Module, node: ast.Assign) -> None:
     """``Old = New`` at module level binds ``Old`` to ``New``; ``__all__ = [...]`` is kept."""
-    value, targets = node.value, [t.id for t in node.targets if isinstance(t, ast.Name)]
+    value = node.value
+    targets = [t.id for t in node.targets if isinstance(t, ast.Name)]
     if "__all__" in targets:
         texts = [getattr(e, "value", None) for e in getattr(value, "elts", [None])]
         plain = [text for text in texts if isinstance(text, str)]

@@ -130,7 +130,8 @@ def _parts(docstring: str) -> tuple[str, dict[str, Input], dict[str, str]]:
     sections: dict[str, list[str]] = {}
     # at the very beginning griffe sees no section
     for section in griffe.parse_auto(griffe.Docstring(f"{_FIRST}\n\n{text}")):
-        kind, value = section.kind.value, section.value
+        kind = section.kind.value
+        value = section.value
         if kind == "text":
             prose.append(str(value).removeprefix(_FIRST).strip("\n"))
         elif kind in {"parameters", "other parameters", "attributes"}:

@@ -103,7 +103,8 @@ class ExampleWriter:
             for name, at in hashes.items()
             if not checkpoint.done(name, at, self.model.name)
         }
-        prompter, slots = Prompter(self.library), asyncio.Semaphore(concurrency)
+        prompter = Prompter(self.library)
+        slots = asyncio.Semaphore(concurrency)
 
         async def write_group(group: Sequence[str]) -> str:
             async with slots:
@@ -175,7 +176,8 @@ class ExampleWriter:
 
     async def _try(self, name: str, part: str, attempt: int) -> tuple[str, Checked]:
         """The section of an example, and what is wrong with it."""
-        scripts, needs = code_of(part), _NEEDS.search(part)
+        scripts = code_of(part)
+        needs = _NEEDS.search(part)
         if not scripts and needs and attempt > 1:
             return needs[0], Checked("inputs")
         if not scripts:
@@ -224,7 +226,8 @@ def _text(
     library: Library, name: str, writer: str, section: str, checked: Checked
 ) -> WrittenText:
     """An example as it is kept, in the form of a document with one section."""
-    date, at = datetime.now(UTC).date().isoformat(), source_hash(library.symbols[name])
+    date = datetime.now(UTC).date().isoformat()
+    at = source_hash(library.symbols[name])
     return WrittenText(
         name, at, VERSION, writer, date, f"## Example\n{section}\n", checked.verdict
     )

@@ -206,7 +206,8 @@ class _Builder:
 
     def _type(self, constant: Constant) -> str:
         """Where annotation or value tell, else empty."""
-        owner, node = constant.owner, constant.node
+        owner = constant.owner
+        node = constant.node
         if isinstance(node, ast.AnnAssign):
             return annotation_text(node.annotation)
         return value_type(node.value, owner or constant.module, self.names)

@@ -255,7 +255,8 @@ def _self_assignments(
                     else [(p, None) for p in parts]
                 )
         elif isinstance(node, ast.AnnAssign):
-            annotation, pairs = node.annotation, [(node.target, node.value)]
+            annotation = node.annotation
+            pairs = [(node.target, node.value)]
         for target, value in pairs:
             match target:
                 case ast.Attribute(value=ast.Name(id=owner), attr=attr) if (

@@ -80,7 +80,8 @@ class Prompter:
     def _sections(
         self, name: str, texts: Mapping[str, WrittenText], earlier: set[str]
     ) -> dict[str, str]:
-        symbol, symbols = self._library.symbols[name], self._library.symbols
+        symbol = self._library.symbols[name]
+        symbols = self._library.symbols
         bases = [base for base in symbol.bases if base in symbols]
         members = [m.qualname for m in symbol.members]
         used = members if symbol.kind == "module" else symbol.calls
@@ -103,7 +104,8 @@ class Prompter:
 
     def _helpers(self, symbol: Symbol) -> Iterator[str]:
         """Code of the private functions that the body uses, and of those that these use."""
-        room, queue = _HELPERS, list(symbol.helpers)
+        room = _HELPERS
+        queue = list(symbol.helpers)
         for name in queue:  # grows meanwhile
             helper = self._library.helpers[name]
             code = _cut(_without_docstrings(helper.source), min(_HELPER, room))
@@ -277,7 +279,8 @@ def documentation_order(library: Library) -> dict[str, tuple[str, ...]]:
     """
     import networkx as nx  # noqa: PLC0415 - slow
 
-    symbols, uses = library.symbols, dict[str, Iterable[str]]()
+    symbols = library.symbols
+    uses = dict[str, Iterable[str]]()
     for name, symbol in symbols.items():
         module = symbol.kind == "module"
         used = (m.qualname for m in symbol.members) if module else symbol.calls
@@ -309,7 +312,8 @@ def batches(
     number: dict[str, int] = {}
     growing: dict[str, int] = {}  # by module
     for name in (name for name in needs if name in wanted):
-        symbol, last = library.symbols[name], len(groups)
+        symbol = library.symbols[name]
+        last = len(groups)
         if symbol.kind not in {"class", "module"} and len(symbol.source) <= _SMALL:
             last = growing.get(symbol.path, last)
             group = groups[last] if last < len(groups) else []

@@ -12,7 +12,8 @@ _DEPRECATED = re.compile(
     r"\b(?:deprecated|superseded|obsolete|no longer maintained)\b", re.IGNORECASE
 )
 _LONGEST = 300  # characters of such a sentence behind the word
-_ITEMS, _ASIDE = ("Parameters", "Attributes"), ("Example", "Relations")
+_ITEMS = ("Parameters", "Attributes")
+_ASIDE = ("Example", "Relations")
 _NEXT_ITEM = re.compile(r"\n(?=\S)")
 _BEGUN = re.compile(r"(?<=[^.][^.][.!?])\s+")
 _CLAUSE = re.compile(r"(?<=[.;])\s+")

@@ -24,7 +24,8 @@ def spoken(reply: str) -> str:
     parts: list[str] = []
     position, inside = 0, ""
     for tag in _THOUGHT.finditer(reply):
-        closing, name = tag[1], tag[2].lower()
+        closing = tag[1]
+        name = tag[2].lower()
         if not closing and not inside:
             parts.append(reply[position : tag.start()])
             inside = name
@@ -32,7 +33,8 @@ def spoken(reply: str) -> str:
             parts.clear()
             position = tag.end()
         elif closing and name == inside:
-            position, inside = tag.end(), ""
+            position = tag.end()
+            inside = ""
     return "".join(parts) if inside else "".join([*parts, reply[position:]])
 
 
@@ -41,7 +43,8 @@ def tagged(text: str, tag: str) -> list[str]:
 
     A tag that is opened again before it is closed begins anew.
     """
-    contents, start = [], None
+    contents = []
+    start = None
     for match in re.finditer(rf"<(/?){re.escape(tag)}>", text, re.IGNORECASE):
         if not match[1]:
             start = match.end()

@@ -73,7 +73,8 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
                 f"package={package}: not an import name, such as pymatgen.core"
             )
         root = _root(package, folder)
-        owners, project = owners_of(root), _project(root)
+        owners = owners_of(root)
+        project = _project(root)
         paths = list(_python_files(package, root))
         if not paths:
             raise SourceError(
@@ -151,7 +152,8 @@ def owners_of(folder: Path) -> dict[str, tuple[str, str | None]]:
     """Relative path of an installed file -> (distribution, version), from the RECORD files."""
     owners: dict[str, tuple[str, str | None]] = {}
     for info in sorted(folder.glob("*.dist-info")):
-        metadata, record = info / "METADATA", info / "RECORD"
+        metadata = info / "METADATA"
+        record = info / "RECORD"
         if not (metadata.is_file() and record.is_file()):
             continue
         with metadata.open(encoding="utf-8", errors="replace") as stream:

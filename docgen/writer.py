@@ -102,7 +102,8 @@ async def open_writer(
         chat: WriterModel | None = None
         if model.name:
             build: Any = locate(load(CONF / "chat.yaml")["_target_"])
-            config, cache = model.read("model"), cache_folder()
+            config = model.read("model")
+            cache = cache_folder()
             opened = build(config, concurrency=concurrency, cache=cache, priced=priced)
             try:
                 chat = await stack.enter_async_context(opened)
@@ -208,7 +209,9 @@ class _Job:
 
     def _reason_to_stop(self) -> str | None:
         """Which limit is reached."""
-        report, calls, cost = self.report, self.options.max_calls, self.max_cost_usd
+        report = self.report
+        calls = self.options.max_calls
+        cost = self.max_cost_usd
         if self.failures_in_a_row >= _GIVE_UP:
             return (
                 f"{_GIVE_UP} consecutive requests failed, the last with: "
@@ -234,7 +237,8 @@ class _Job:
 
         Several are asked for once, one until it is there or has failed for good.
         """
-        report, free = self.report, list[str]()
+        report = self.report
+        free = list[str]()
         for name in names:
             if all(need in report.texts or need in free for need in needs[name]):
                 free.append(name)

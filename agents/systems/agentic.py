@@ -105,7 +105,8 @@ class Agentic(Retrieving):
         requested = read_names(reply)
         if not requested:
             episode.check(["names: no name could be read; nothing is looked up"])
-        resolved, notes = [], []
+        resolved = []
+        notes = []
         for name in dict.fromkeys(requested[: self.names]):
             symbol = await self._resolve(episode, name)
             if symbol is None:

@@ -48,7 +48,8 @@ def read_answers(path: Path) -> dict[tuple[str, int], Recording]:
             continue
         try:
             read = json.loads(line)
-            name, answer = str(read["id"]), read["answer"]
+            name = str(read["id"])
+            answer = read["answer"]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(
                 f'answers={path}, line {number}: must be JSON like {{"id": "move-1", "answer": '

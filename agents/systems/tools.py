@@ -39,7 +39,8 @@ class Tools(System):
     max_turns: int = 40
 
     async def _steps(self, episode: Episode) -> StopReason:
-        question, equipment = episode.question, episode.context
+        question = episode.question
+        equipment = episode.context
         box = Toolbox(
             equipment.retriever,
             episode.run if equipment.sandbox is not None else None,
@@ -113,7 +114,8 @@ async def _result(
     if number >= MAX_CALLS:
         text = f"not executed: at most {MAX_CALLS} calls in one reply"
         return Message("tool", text, call_id=call.id)
-    started, executed = time.monotonic(), box.executed
+    started = time.monotonic()
+    executed = box.executed
     episode.begin(
         call.name, " ".join(str(value) for value in call.arguments.values())[:200]
     )

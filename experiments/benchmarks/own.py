@@ -50,7 +50,8 @@ def json_samples(path: str | Path, *, environment: str = "live") -> list[Sample]
     several where the target is a list of them, a number (in ``unit``), JSON for a list or an
     object of such keys, else text. A `ValueError` names file and line of what cannot be read.
     """
-    file, samples = Path(path), []
+    file = Path(path)
+    samples = []
     for number, (where, entry) in enumerate(json_entries(file), 1):
         try:
             samples.append(_sample(str(number), entry, file.parent, environment))

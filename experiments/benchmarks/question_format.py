@@ -173,7 +173,8 @@ def read_file(path: Path, form: type[Form]) -> Form:
 
 def read_gold(folder: Path, spec: TaskSpec) -> dict[str, Any]:
     """The expected value of every property of ``spec``, as tagged JSON values."""
-    path, root = folder / "gold.json", folder.parent.parent
+    path = folder / "gold.json"
+    root = folder.parent.parent
     own = f"{root} " if (root / MANIFEST).is_file() else ""
     rewrite = f"run: matsmith folder check {own}ids={folder.name} write=true"
     try:
@@ -286,7 +287,8 @@ def _sample(folder: Path, spec: TaskSpec, level: Level, role: str) -> Sample:
         for name, value in (spec.model_extra or {}).items()
     }
     package = "+".join(spec.packages) or "pymatgen"
-    mounts, file = data_files(folder), folder / "reference.py"
+    mounts = data_files(folder)
+    file = folder / "reference.py"
     question = Question(
         id=folder.name,
         prompt=build_prompt(spec, level, list(mounts), role=role),

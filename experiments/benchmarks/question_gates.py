@@ -238,7 +238,8 @@ def wrong_answers(value: Any) -> Iterator[tuple[str, Any]]:
     A leaf near zero is moved by one per cent of the largest one; integers move by one, of a
     text the last character changes.
     """
-    leaves, zero = list(walk(value)), value
+    leaves = list(walk(value))
+    zero = value
     for path, leaf in leaves:
         zero = _replace(zero, path, type(leaf)())
     yield "None", None

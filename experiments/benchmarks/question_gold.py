@@ -88,7 +88,8 @@ class ReferenceGold:
         file_of = {folder: _gold_file(folder, recipe) for folder in self._folders}
         missing = [folder for folder, path in file_of.items() if not path.is_file()]
         if missing:
-            usage, traced = CodeResolver(sources), {}
+            usage = CodeResolver(sources)
+            traced = {}
             if self._trace:
                 with ThreadPoolExecutor(
                     1

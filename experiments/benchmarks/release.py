@@ -71,7 +71,8 @@ def entries(file: Folder, keys: set[str]) -> list[dict[str, Any]]:
 
 def picture(file: Folder) -> Image:
     """A picture, named by its content."""
-    data, ending = file.read_bytes(), file.name.rpartition(".")[2].lower()
+    data = file.read_bytes()
+    ending = file.name.rpartition(".")[2].lower()
     return Image(
         data, f"image/{ending.replace('jpg', 'jpeg')}", hashlib.sha256(data).hexdigest()
     )

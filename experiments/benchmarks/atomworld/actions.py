@@ -28,14 +28,16 @@ def act(
     action: str, crystal: Crystal, given: Mapping[str, Any], target: Target
 ) -> Crystal:
     """The structure after one of `ACTIONS` with its parameters, in one of the two readings."""
-    species, at = list(crystal.species), crystal.positions
+    species = list(crystal.species)
+    at = crystal.positions
     match action:
         case "add":  # in the last row
             return crystal.with_atom(given["symbol"], np.array(given["vector"]))
         case "change":
             species[given["index"]] = given["symbol"]
         case "swap":  # their species
-            first, second = given["index1"], given["index2"]
+            first = given["index1"]
+            second = given["index2"]
             species[first], species[second] = species[second], species[first]
         case "remove":
             return crystal.rows(
@@ -48,7 +50,8 @@ def act(
             "move_towards" | "insert_between"
         ):  # on the line between the listed positions
             here, there = at[[given["index1"], given["index2"]]]
-            length, distance = float(np.linalg.norm(there - here)), given["distance"]
+            length = float(np.linalg.norm(there - here))
+            distance = given["distance"]
             if action == "move_towards":
                 at[given["index1"]] += distance * ((there - here) / length)
                 return crystal.moved(at)

@@ -255,7 +255,8 @@ class StructureScorer(Scorer):
         strict, published, echo = (
             verdicts.get(rule) or {} for rule in ("strict", "published", "echo")
         )
-        error, rule = strict["error"] or "", sample.target.get("rule")
+        error = strict["error"] or ""
+        rule = sample.target.get("rule")
         sound = rule == "generated" and "erratum" not in sample.labels
         return Score(
             outcome=answer.outcome,
@@ -337,6 +338,7 @@ def pictures(**structures: Mapping[str, Any] | None) -> dict[str, str]:
     for title, crystal in crystals.items():
         other = crystals.get("before" if title == "target" else "target", crystal)
         ringed = crystal.unlike(other, SAME) if "before" in crystals else []
-        cell, fractions = crystal.lattice.matrix.tolist(), crystal.fractions.tolist()
+        cell = crystal.lattice.matrix.tolist()
+        fractions = crystal.fractions.tolist()
         drawn[title] = structure_svg(cell, crystal.species, fractions, marked=ringed)
     return drawn

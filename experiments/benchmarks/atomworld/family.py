@@ -116,7 +116,8 @@ def _points(seed: int, action: str, number: int) -> FamilyQuestion:
             2,
         ),
     }
-    points, after = before.tolist(), moved(action, before, given, way / length).tolist()
+    points = before.tolist()
+    after = moved(action, before, given, way / length).tolist()
     task = DATA["pointworld"]["task"].format(
         before=points, action=DATA["pointworld"]["actions"][action].format(**given)
     )
@@ -132,7 +133,8 @@ def _points(seed: int, action: str, number: int) -> FamilyQuestion:
 
 def moved(action: str, before: Array, given: Mapping[str, Any], way: Array) -> Array:
     """The points after an action; ``way`` is the direction from one to the other."""
-    first, after = given["one"], before.copy()
+    first = given["one"]
+    after = before.copy()
     if action == "move":
         after[first] += given["vector"]
     elif action == "move_towards":
@@ -231,7 +233,8 @@ def _cif_of(
 
 
 def _published_generation(name: str, row: Mapping[str, Any]) -> FamilyQuestion:
-    plain, labels = row["target"], {"kind": str(row["prototype"])}
+    plain = row["target"]
+    labels = {"kind": str(row["prototype"])}
     cell = list(map(float, Lattice(plain["lattice"]).parameters))
     target = {"cell": cell, "species": plain["species"], "fractions": plain["frac"]}
     if erratum := DATA["cif_gen"]["errata"].get(f"{row['formula']} {row['prototype']}"):

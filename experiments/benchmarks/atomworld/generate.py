@@ -166,7 +166,8 @@ def unique(action: str, crystal: Crystal, given: Mapping[str, Any]) -> bool:
     atom, the listed image of a neighbour or any within the radius.
     """
     if action in {"move_towards", "insert_between"}:
-        first, second = given["index1"], given["index2"]
+        first = given["index1"]
+        second = given["index2"]
         listed = crystal.positions[second] - crystal.positions[first]
         length = float(crystal.images(first)[1][second])
         ways = np.vstack([listed, crystal.all_images(first, second, length + NEAREST)])

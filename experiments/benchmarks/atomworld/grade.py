@@ -249,7 +249,8 @@ def _points(value: Any, count: int) -> Any:
 
 def repaired(given: dict[str, Any], block: str | None, reply: str) -> dict[str, Any]:
     """CIF-Repair: the value that was taken out is put where the answer wants it."""
-    original, broken = structure(given["original"]), given["corrupted"]
+    original = structure(given["original"])
+    broken = given["corrupted"]
 
     def filled(text: str) -> Structure:
         return structure(text.replace(REMOVED, given["removed"] or "", 9))
@@ -335,11 +336,13 @@ def bulk_modulus(crystal: Structure) -> float | None:
     symbols = [site.specie.symbol for site in crystal]
     if not set(symbols) <= CALCULABLE:
         raise WrongError("UnsupportedElement")
-    cell, at = crystal.lattice.matrix, crystal.frac_coords
+    cell = crystal.lattice.matrix
+    at = crystal.frac_coords
     atoms = Atoms(symbols, scaled_positions=at, cell=cell, pbc=True, calculator=EMT())
     scales = np.linspace(0.96, 1.04, 9)
     for _ in range(8):  # until the minimum lies within
-        volumes, energies = [], []
+        volumes = []
+        energies = []
         for scale in scales:
             atoms.set_cell(cell * scale, scale_atoms=True)
             volumes.append(atoms.get_volume())

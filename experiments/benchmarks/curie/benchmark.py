@@ -120,7 +120,9 @@ class CurieBenchmark:
         )
 
     def _question(self, task: CurieTask, paper: Paper) -> Question:
-        prompt, files, text = task.ask, {}, Document(PAPER, paper.text)
+        prompt = task.ask
+        files = {}
+        text = Document(PAPER, paper.text)
         pictures = (
             (text,)
             if self.arm == "direct" or (self.arm != "tool" and paper.image)
@@ -137,7 +139,8 @@ class CurieBenchmark:
             )
             prompt = PROMPTS["tool"].format(file=PAPER, what=what, ask=task.ask)
         elif self.prompts == "published":
-            file, pictures = task.prompt_file, ()
+            file = task.prompt_file
+            pictures = ()
             authors = archive.published_prompt(self.path, file)
             if authors is None:
                 raise ReleaseError(
@@ -212,11 +215,13 @@ class CurieScorer(Scorer):
         )
         if wrong is not None:
             text = ""
-        rule, arguments = "judge_sequence", [target["gold"], text]
+        rule = "judge_sequence"
+        arguments = [target["gold"], text]
         control = [target["gold"], target["gold"]]
         if target["form"] != "fasta":
             given = [target[name] for name in ("form", "clean", "record", "task")]
-            rule, arguments = "judge", [text, *given]
+            rule = "judge"
+            arguments = [text, *given]
             control = [target["clean"], *given]
         verdict: Mapping[str, Any] | None = {"error": "no_answer", "status": "error"}
         if text:
@@ -230,7 +235,8 @@ class CurieScorer(Scorer):
         )
         unreadable = "unreadable" if verdict.get("status") == "error" else None
         wrong = wrong or verdict.get("error") or unreadable
-        values, missed = _measured(target, verdict), ""
+        values = _measured(target, verdict)
+        missed = ""
         figures = _comparison(target, verdict, text)
         if target["listed"]:
             similar, missed, table = await _similar(
@@ -315,7 +321,8 @@ def _comparison(
             ["\n".join(line[start : start + RESIDUES] for line in (gold, same, answer))]
             for start in range(0, len(gold), RESIDUES)
         ]
-        heads, unknown = ("gold above, answer below",), [None] * len(pieces)
+        heads = ("gold above, answer below",)
+        unknown = [None] * len(pieces)
         return {"alignment": beside(heads, pieces, unknown, (RESIDUES,))}
     first, second = (
         _lines_of(value) for value in (target["clean"], verdict.get("value") or text)
@@ -354,7 +361,9 @@ async def _similar(
 
     Unknown without a judge, but zero for an answer without entries.
     """
-    target, golds, entries = sample.target, sample.target["gold"], marks.entries(value)
+    target = sample.target
+    golds = sample.target["gold"]
+    entries = marks.entries(value)
     names = (
         "llmsim",
         "llmsim_precision",
@@ -367,7 +376,8 @@ async def _similar(
         values: Values = dict.fromkeys(names, None if entries else 0.0)
         values["llmsim_entries"] = None if entries else float(len(golds))
         return values, "", _pairs(golds, entries, [], decided=not entries)
-    core, name = target["task"] == "mpv", sample.question.id
+    core = target["task"] == "mpv"
+    name = sample.question.id
     pairs = await marks.judged(judge, golds, entries, core=core, sample=name)
     matched = marks.one_to_one(pairs, len(golds), len(entries))
     ours = marks.similarity(len(matched), len(golds), len(entries))
@@ -409,7 +419,8 @@ def _pairs(
 ) -> str:
     """Every gold entry beside the one that was taken for it, then what nothing was taken for."""
     taken = {pair.gold: pair for pair in matched}
-    rows, right = [], []
+    rows = []
+    right = []
     for number, gold in enumerate(golds):
         pair = taken.get(number)
         off = [key for key, agrees in pair.fields.items() if not agrees] if pair else []
@@ -438,9 +449,11 @@ async def _judged(judge: Judge | None, sample: Sample, text: str) -> Values:
     name = f"{sample.question.id}:lmscore"
     reply = await judge.ask(ask, text or NOTHING, sample=name, logprobs=5)
     tokens = (marks.lmscore(each) for each in reply.logprobs or ())
-    weight, kind = next((mark for mark in tokens if mark is not None), None), "lmscore"
+    weight = next((mark for mark in tokens if mark is not None), None)
+    kind = "lmscore"
     if weight is None:  # the judge's endpoint decides on the column
-        weight, kind = marks.word_mark(reply.text), "lmscore_word"
+        weight = marks.word_mark(reply.text)
+        kind = "lmscore_word"
     weight = weight if text else 0.0
     if weight is not None:
         judge.follows(kind, text or NOTHING, weight)

@@ -185,7 +185,8 @@ def rouge(reference: str, prediction: str) -> float:
     )
     wanted_left = Counter(word for sentence in wanted for word in sentence)
     given_left = Counter(word for sentence in given for word in sentence)
-    wanted_total, given_total = wanted_left.total(), given_left.total()
+    wanted_total = wanted_left.total()
+    given_total = given_left.total()
     if not wanted_total or not given_total:
         return 0.0
     sentences = [Sentence(words) for words in dict.fromkeys(map(tuple, given))]
@@ -197,7 +198,8 @@ def rouge(reference: str, prediction: str) -> float:
                 hits += 1
                 given_left[word] -= 1
                 wanted_left[word] -= 1
-    recall, precision = hits / wanted_total, hits / given_total
+    recall = hits / wanted_total
+    precision = hits / given_total
     return 2 * precision * recall / (precision + recall) if hits else 0.0
 
 

@@ -136,7 +136,8 @@ def published_iou(gold: Mapping[str, float], value: Any) -> float:
     numbers = sides(value)
     if numbers is None:
         return 0.0
-    right, answer = tuple(gold[side] for side in "WSEN"), numbers
+    right = tuple(gold[side] for side in "WSEN")
+    answer = numbers
     wide = max(0.0, min(right[2], answer[2]) - max(right[0], answer[0]))
     high = max(0.0, min(right[3], answer[3]) - max(right[1], answer[1]))
     areas = [

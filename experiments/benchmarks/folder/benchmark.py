@@ -135,7 +135,8 @@ class FolderBenchmark:
         library: str | None = None,
     ) -> None:
         if library is not None:
-            path, name = libraries.learnt(library).tasks, library
+            path = libraries.learnt(library).tasks
+            name = library
         if path is None:
             msg = "give benchmark.path=DIR, a folder with benchmark.yaml and questions/, or library"
             raise QuestionError(msg)
@@ -181,9 +182,12 @@ class FolderOptions(BaseModel, extra="forbid", frozen=True):
 
 async def _check(options: FolderOptions) -> int:
     """Check questions and print what is found; 1 when there is anything."""
-    root, env, recorded = QUESTIONS, ENVIRONMENT, set(RECORDED)
+    root = QUESTIONS
+    env = ENVIRONMENT
+    recorded = set(RECORDED)
     if options.path is not None:
-        manifest, root = read_manifest(options.path), options.path / "questions"
+        manifest = read_manifest(options.path)
+        root = options.path / "questions"
         env = manifest.environment_seen_from(options.path)
         recorded = {
             *manifest.versions,
@@ -192,7 +196,8 @@ async def _check(options: FolderOptions) -> int:
             "scipy",
             environments.OWN,
         }
-    console, reports = Console(stderr=True), []
+    console = Console(stderr=True)
+    reports = []
     await stoppable.in_thread(environments.build, env, say=console.print)
     async with Checker(options.backend, env=env, recorded=sorted(recorded)) as checker:
         folders = {folder.name: folder for folder in question_folders(root)}

@@ -144,7 +144,8 @@ class Edge:
 
 def plan(need: Need, crystal: WorldCrystal, by_term: Mapping[str, Entry]) -> Edge:
     """The calls that give what is needed; raises where entries do not say where it comes from."""
-    entry, key = by_term[need.term], _KEYS.get(need.pick)
+    entry = by_term[need.term]
+    key = _KEYS.get(need.pick)
     settings = tuple(
         (choice.param, _value(choice, setting, crystal))
         for choice in entry.choices
@@ -252,7 +253,8 @@ def evaluate(given: Edge, crystal: WorldCrystal, symbols: Symbols) -> Any:
 
 def compute(call: SymbolCall, crystal: WorldCrystal, symbols: Symbols) -> Any:
     """What one call gives: a number, text, list, dict, or for a structure a `Crystal`."""
-    entry, formula = call.entry, symbols[call.entry.path].formula
+    entry = call.entry
+    formula = symbols[call.entry.path].formula
     if formula.values is not None:
         return dict(formula.values)
     given = {edge.param: evaluate(edge, crystal, symbols) for edge in call.inputs}
@@ -328,7 +330,8 @@ def mistakes(given: Edge, crystal: WorldCrystal, others: Others) -> Iterator[Edg
     for other in _other_calls(call, crystal, others.get(call.entry.path, ())):
         yield replace(given, call=other)
     for position, inner in enumerate(call.inputs):
-        before, after = call.inputs[:position], call.inputs[position + 1 :]
+        before = call.inputs[:position]
+        after = call.inputs[position + 1 :]
         for wrong in mistakes(inner, crystal, others):
             yield replace(given, call=replace(call, inputs=(*before, wrong, *after)))
         if inner.param == "structure":  # the crystal itself in its place
@@ -337,7 +340,8 @@ def mistakes(given: Edge, crystal: WorldCrystal, others: Others) -> Iterator[Edg
 
 def _misread(given: Edge, crystal: WorldCrystal) -> Iterator[Edge]:
     """Mistakes about what a call gave: unit, sign, reciprocal, entry or element."""
-    convention, factor = given.call.entry.convention, given.factor
+    convention = given.call.entry.convention
+    factor = given.factor
     if abs(factor) != 1.0:
         yield replace(given, factor=math.copysign(1.0, factor))
     elif convention.family:
@@ -364,7 +368,8 @@ def _other_calls(
     """Mistakes in a call itself: an option, or the symbol."""
     choices = {choice.param: choice for choice in call.entry.choices}
     for position, (param, value) in enumerate(call.settings):
-        before, after = call.settings[:position], call.settings[position + 1 :]
+        before = call.settings[:position]
+        after = call.settings[position + 1 :]
         if choices[param].default is not None:
             yield replace(call, settings=(*before, *after))
         for other in _other_values(choices[param], value, crystal):

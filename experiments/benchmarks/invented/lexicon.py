@@ -71,7 +71,8 @@ def words(seed: int, start: int, count: int) -> list[str]:
     """Words of a seed from number ``start`` on: each number of each seed is a word of its own."""
     result = []
     for number in range(start, start + count):
-        rest, word = (seed * WORDS + number) * _STEP % _WORDS, ""
+        rest = (seed * WORDS + number) * _STEP % _WORDS
+        word = ""
         for parts in _SYLLABLES:
             rest, place = divmod(rest, len(parts))
             word += parts[place]

@@ -46,7 +46,8 @@ _PREAMBLES, _TERMLESS, _APART = (
     0.4,
 )  # shares: modules with a unit, summaries, units
 #: Whose words each part of a paraphrase is in: of the documentation, of questions.
-DOCUMENTED, ASKED = (0, 0, 0), (1, 1, 1)
+DOCUMENTED = (0, 0, 0)
+ASKED = (1, 1, 1)
 
 
 @dataclass
@@ -88,7 +89,8 @@ class Prose:
 
     def comments(self, entry: Entry) -> tuple[str, str]:
         """What stands above and below a constant."""
-        page, draw = self.pages[entry.path], Draw(self._seed, "constant", entry.term)
+        page = self.pages[entry.path]
+        draw = Draw(self._seed, "constant", entry.term)
         text = " ".join([page.summary, *draw.shuffled([page.returns, *page.notes])])
         if draw.chance(0.5):
             return "", f'\n"""{textwrap.fill(text, 92)}"""'
@@ -96,7 +98,8 @@ class Prose:
 
     def docstring(self, entry: Entry) -> str:
         """The docstring of a symbol, in one of four styles."""
-        page, draw = self.pages[entry.path], self._draw("style", entry)
+        page = self.pages[entry.path]
+        draw = self._draw("style", entry)
         notes = draw.shuffled(page.notes)
         split = draw.below(len(notes) + 1)
         early, late = " ".join(notes[:split]), " ".join(notes[split:])
@@ -134,7 +137,8 @@ class Prose:
                 )
 
     def _page(self, symbol: WorldSymbol) -> WorldPage:
-        entry, what = symbol.entry, gloss(symbol)
+        entry = symbol.entry
+        what = gloss(symbol)
         draw = self._draw("page", entry)
         if entry.kind == "class":
             summary = f"{what.capitalize()}: what can be computed of it."
@@ -150,7 +154,8 @@ class Prose:
 
     def _tell_all(self, entry: Entry) -> None:
         """Put every fact about the arguments and the result of a symbol somewhere."""
-        draw, page = self._draw("facts", entry), self.pages[entry.path]
+        draw = self._draw("facts", entry)
+        page = self.pages[entry.path]
         if entry.kind in {"function", "class"}:
             if entry.subject and not any(
                 need.param == "structure" for need in entry.needs
@@ -210,7 +215,8 @@ class Prose:
 
     def _place(self, entry: Entry, draw: Draw, param: str = "") -> tuple[str, str]:
         """Where a fact stands (empty: its usual place), and what it calls the parameter there."""
-        chance, neighbours = draw.number(), self._homes[self._module(entry)]
+        chance = draw.number()
+        neighbours = self._homes[self._module(entry)]
         able = [
             other
             for other in neighbours
@@ -261,7 +267,8 @@ class Prose:
         self, entry: Entry, convention: Convention, draw: Draw
     ) -> dict[str, str]:
         """Unit and sign; the unit of the module where that is the same."""
-        words, common = measure(convention, draw), draw.chance(0.5)
+        words = measure(convention, draw)
+        common = draw.chance(0.5)
         of_module = self._units.get((self._module(entry), convention.family))
         if common and of_module and of_module == convention.unit:
             words["unit"] = say(draw, "of the module", family=convention.family)
@@ -276,7 +283,8 @@ class Prose:
             return " ".join([text, *asked_for(need.settings, draw)])
         names: dict[str, object] = {"term": need.term, "name": relative, "param": ""}
         names["own"] = "" if source.kind == "constant" else say(draw, "own")
-        chance, symbol = draw.number(), self._draft.symbols[source.path]
+        chance = draw.number()
+        symbol = self._draft.symbols[source.path]
         before = takewhile(
             lambda earlier: earlier is not entry, self._homes[self._module(entry)]
         )
@@ -393,7 +401,8 @@ def measure(convention: Convention, draw: Draw) -> dict[str, str]:
     """Unit and sign as words; ``Unit`` is the unit with a capital, where it has words."""
     if not convention.family:
         return {"unit": "", "Unit": "", "sign": ""}
-    unit, sign = lexicon.UNIT[convention.unit], ""
+    unit = lexicon.UNIT[convention.unit]
+    sign = ""
     if convention.polarity >= 0:
         ways = lexicon.POLARITIES[convention.polarity]
         sides = {

@@ -281,7 +281,8 @@ def draw_need(draw: Draw, source: Entry) -> Need:
 
 def respelled(draw: Draw, convention: Convention) -> Convention:
     """The same quantity in a drawn unit and sense."""
-    place, sense = draw.number(), draw.below(2)
+    place = draw.number()
+    sense = draw.below(2)
     if not convention.family:
         return convention
     units = lexicon.UNITS[convention.family]
@@ -371,7 +372,8 @@ def _draw_ratios(
 
 def _name(draft: SymbolDraft, draw: Draw, role: Role, home: str, name: str) -> str:
     """A name; some are shared by symbols of several modules or classes."""
-    generic, shared = draw.choice(_GENERIC), draw.chance(0.15)
+    generic = draw.choice(_GENERIC)
+    shared = draw.chance(0.15)
     able = role in {"maker", "leaf", "derived", "method"}
     if shared and able and f"{home}.{generic}" not in draft.symbols:
         return generic
@@ -414,7 +416,8 @@ def grow(knobs: Knobs) -> SymbolDraft:
     number = CORE
     while len(draft.symbols) < knobs.size:
         draw = Draw(knobs.seed, "other", number)
-        chance, layer = draw.number(), 1 + draw.below(knobs.depth)
+        chance = draw.number()
+        layer = 1 + draw.below(knobs.depth)
         if (
             chance > 0.97
             and knobs.depth > 1
@@ -474,7 +477,8 @@ def _sensitive(draft: SymbolDraft, symbol: WorldSymbol) -> bool:
     settings = draw_settings(
         Draw(draft.knobs.seed, "probe", entry.term), entry, share=1.0
     )
-    crystal, wanted = draft.probes[0], Need("", entry.term, settings)
+    crystal = draft.probes[0]
+    wanted = Need("", entry.term, settings)
     given = graph.plan(wanted, crystal, {**draft.by_term, entry.term: entry})
     return graph.all_show(given, crystal, {**draft.symbols, entry.path: symbol}, {})
 

@@ -108,7 +108,8 @@ def generate(knobs: Knobs) -> World:
 
 
 def _files(draft: SymbolDraft, prose: Prose, *, documented: bool) -> dict[str, str]:
-    files, listed = {}, []
+    files = {}
+    listed = []
     for name in draft.modules:
         module = f"{draft.package}.{name}"
         own = [
@@ -156,7 +157,8 @@ def _parameters(draft: SymbolDraft, entry: Entry) -> str:
 
 def _parts(symbol: WorldSymbol) -> list[str]:
     """Parts of the structure that a function uses by name."""
-    entry, ratios = symbol.entry, symbol.formula.ratios
+    entry = symbol.entry
+    ratios = symbol.formula.ratios
     used = {RAWS[ratio.name][0] for ratio in ratios if ratio.kind == "raw"}
     used |= {"composition"} if entry.result in {"list", "dict"} else set()
     return sorted(used - {"structure"}) if entry.subject == "structure" else []
@@ -212,7 +214,8 @@ def _draw(
     others: Others,
 ) -> InventedQuestion | None:
     """One question: the deepest quantity first, then others until it is broad enough."""
-    crystal, breadth = draw_crystal(draw), draft.knobs.breadth
+    crystal = draw_crystal(draw)
+    breadth = draft.knobs.breadth
     text = goal = template("goal.j2").render(crystal=crystal, package=draft.package)
     properties: list[QuestionProperty] = []
     used: set[str] = set()
@@ -247,7 +250,8 @@ def _ask(
     symbol: WorldSymbol,
     crystal: WorldCrystal,
 ) -> QuestionProperty:
-    entry, knobs = symbol.entry, draft.knobs
+    entry = symbol.entry
+    knobs = draft.knobs
     settings = draw_settings(draw, entry)
     wanted = Need(
         "", entry.term, settings, convention=respelled(draw, entry.convention)

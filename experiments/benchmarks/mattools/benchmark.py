@@ -412,7 +412,8 @@ def find_inputs(
 
 def read_by(question: str) -> list[str] | None:
     """The input files of a published question."""
-    sets, questions = _table("inputs")["sets"], _table("inputs")["questions"]
+    sets = _table("inputs")["sets"]
+    questions = _table("inputs")["questions"]
     names = questions.get(question.casefold())
     return names and [path for name in names for path in sets.get(name, [name])]
 

@@ -53,7 +53,8 @@ async def run_unit_test(
     ``verifier`` did not run the code under test. With ``each``, properties are judged one by one as
     well. A unit test that cannot be loaded is a `SandboxError`.
     """
-    name, unit_test = sample.question.id, sample.target
+    name = sample.question.id
+    unit_test = sample.target
     # A test that does not name the folder of input files cannot read them.
     read = [
         mount for mount in present(sample) if mount.target.split("/")[0] in unit_test
@@ -119,7 +120,8 @@ def judge_each(
     named: dict[str | None, str] = {}
     reason = f"cannot be compared ({verdict.exception})"
     if verdict.exception is None:
-        named, reason = attribute(verdict.errors, names), "; ".join(verdict.errors)
+        named = attribute(verdict.errors, names)
+        reason = "; ".join(verdict.errors)
         if None not in named:
             return {name: (name not in named, named.get(name, "")) for name in names}
     return {
@@ -171,7 +173,8 @@ class PrintedScorer(MatToolsScorer):
         self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See above."""
-        code, entry = trajectory.code or "", trajectory.entry or ""
+        code = trajectory.code or ""
+        entry = trajectory.entry or ""
         if not code.strip() or not entry.strip():
             return self._unreadable(sample, "no_code", "there is no code")
         if context.verifier is None:

@@ -27,10 +27,12 @@ def mattools_qa(
     name: str = "mattools_qa",
 ) -> Task:
     """Questions numbered from 0; ``conf/benchmark/mattools_qa.yaml`` explains the keys."""
-    file, samples = Path(path or SAMPLE), []
+    file = Path(path or SAMPLE)
+    samples = []
     for number, each in enumerate(read_questions(file)):
         question = Question(str(number), answering_prompt(each), answer=Letters())
-        right, source = each["correct_answer"], each["source"]
+        right = each["correct_answer"]
+        source = each["source"]
         area = "/".join(source.rpartition("/")[0].split("/")[:2])
         labels = {
             name: text
@@ -72,7 +74,8 @@ def read_questions(path: Path) -> Iterator[dict[str, Any]]:
 
 def _questions(item: Any) -> Iterator[dict[str, Any]]:
     """A stored question, or a published item: a source with its questions."""
-    inner, source = [item], ""
+    inner = [item]
+    source = ""
     if isinstance(item, dict) and isinstance(item.get("questions"), list):
         inner, metadata = (
             item["questions"],
@@ -85,7 +88,8 @@ def _questions(item: Any) -> Iterator[dict[str, Any]]:
         )
         source = "/".join(parts)
     for plain in inner:
-        choices, letter = plain["choices"], str(plain["correct_answer"]).strip()
+        choices = plain["choices"]
+        letter = str(plain["correct_answer"]).strip()
         if letter not in LETTERS:
             raise ValueError(f"correct_answer {letter!r:.40} is not a letter")
         yield {

@@ -145,7 +145,8 @@ def by_table(table: list[dict[str, Any]]) -> Test:
         name = prop["name"]
         if name not in answer:
             return f"{name} not found in input properties"
-        value, expected = answer[name], wanted[name]
+        value = answer[name]
+        expected = wanted[name]
         if kinds[name] and not isinstance(value, classes[name]):
             return f"{name}: expected {' or '.join(kinds[name])}, got {type(value).__name__}"
         if prop["compare"] == "allclose":

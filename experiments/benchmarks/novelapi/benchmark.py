@@ -120,8 +120,10 @@ class NovelApiScorer(Scorer):
             return _failed("no_answer", answer.reason or "the reply holds no Python")
         if context.verifier is None:
             raise SandboxError("a completion is run in a sandbox, but there is none")
-        task, calls = sample.target["task"], sample.target["calls"]
-        modules, reference = dict(self.modules), sample.target["reference"]
+        task = sample.target["task"]
+        calls = sample.target["calls"]
+        modules = dict(self.modules)
+        reference = sample.target["reference"]
         # Tests and completion share an interpreter, so it is the verifier's: what the tests know
         # never comes near the sandbox where answers run on their own.
         run = await context.verifier.judge(
@@ -211,7 +213,8 @@ def _sample(
     *,
     calls: bool,
 ) -> Sample:
-    context, api = task.get("context_code", ""), task["api_name"]
+    context = task.get("context_code", "")
+    api = task["api_name"]
     prompt = _PROMPT.format(context=context.strip(), task=task["description"].strip())
     unrecorded = calls and record.get("status") != "ok"
     unavailable = "the calls of its reference are not on record" if unrecorded else None

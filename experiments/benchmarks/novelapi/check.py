@@ -33,7 +33,8 @@ def check(
     """
     modules = _modules(files)
     names = (task["api_name"], task["setup_code"], task["context_code"])
-    by, test = HARNESS, task["execution_test"]
+    by = HARNESS
+    test = task["execution_test"]
     if calls is not None:
         by, test = CALLS, modules[CALLS].build_test(test, calls)
     setup = modules[by].build_setup(*names, bind_target_leaf=True)

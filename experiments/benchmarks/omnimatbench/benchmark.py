@@ -72,7 +72,8 @@ def _entry(split: str, folder: Any, inner: Any, row: Mapping[str, Any]) -> Entry
         re.search(r"\d+$", str(row["id"])),
     )
     images, missing = _images(inner, row)
-    pictured, formulas = bool(images or missing), []
+    pictured = bool(images or missing)
+    formulas = []
     if split == "qa":
         right: Any = str(row.get("answer") or "")
         target = {"points": _points(name, row), "answer": right}
@@ -267,11 +268,14 @@ class OmniMatBenchmark:
         every: Sequence[Entry],
         pool: Sequence[str],
     ) -> Sample:
-        plain, golds = sample.question, sample.target["slots"]
-        parts, shape = [plain.prompt], empty(golds)
+        plain = sample.question
+        golds = sample.target["slots"]
+        parts = [plain.prompt]
+        shape = empty(golds)
         images = [part for part in plain.attachments if isinstance(part, Image)]
         form: AnswerFormat = Slots(shape)
-        preamble, others = _PROMPTS["told"].get(self.arm), (some for _, some in every)
+        preamble = _PROMPTS["told"].get(self.arm)
+        others = (some for _, some in every)
         by_letter: dict[str, Sequence[str]] = {}
         letter = ""
         if preamble and formulas:
@@ -298,7 +302,8 @@ class OmniMatBenchmark:
                 parts.append(_PROMPTS["files"].format(names=names))
             parts.append(_PROMPTS["tool"].format(shape=json.dumps(shape)))
         elif self.arm == "choose":
-            form, golds = Letters(LETTERS), [letter]
+            form = Letters(LETTERS)
+            golds = [letter]
             parts.append("<answer>LETTER</answer>")
         else:
             parts.append(_PROMPTS["values"])

@@ -46,7 +46,8 @@ class OmniMatScorer(Scorer):
 
     def criteria(self, sample: Sample) -> Sequence[str]:
         """See :class:`experiments.scorers.base.Scorer`."""
-        target, what = sample.target, "point" if "points" in sample.target else "slot"
+        target = sample.target
+        what = "point" if "points" in sample.target else "slot"
         parts = target["points"] if what == "point" else slots.flat(target["slots"])
         return [f"{what} {n}" for n in range(1, len(parts) + 1)]
 
@@ -226,7 +227,8 @@ def _score(
     precision: float,
     marks: Sequence[tuple[float, str]],
 ) -> Score:
-    points, qualities = sample.target["points"], [quality for quality, _ in marks]
+    points = sample.target["points"]
+    qualities = [quality for quality, _ in marks]
     recall = sum(
         q * point["weight"] for q, point in zip(qualities, points, strict=True)
     )

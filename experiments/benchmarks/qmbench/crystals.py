@@ -136,7 +136,8 @@ def slab(rng: Rng) -> Drawn:
     if rng.random() < 0.5:
         metal, near = METALS[int(rng.integers(len(METALS)))]
         a = round(near * float(rng.uniform(0.97, 1.03)), 3)
-        layers, face = int(rng.integers(3, 8)), str(rng.choice(["111", "100"]))
+        layers = int(rng.integers(3, 8))
+        face = str(rng.choice(["111", "100"]))
         side = a / np.sqrt(2)
         angle, shift, spacing = (
             (60, 1 / 3, a / np.sqrt(3)) if face == "111" else (90, 0.5, a / 2)
@@ -148,7 +149,9 @@ def slab(rng: Rng) -> Drawn:
         corner, centre, oxygen = material.elements
         layers = 2 * int(rng.integers(1, 4)) + 1
         first = int(rng.integers(2))
-        side, angle, spacing = material.a, 90, material.a / 2
+        side = material.a
+        angle = 90
+        spacing = material.a / 2
         kinds = (
             [(corner, 0.0, 0.0), (oxygen, 0.5, 0.5)],
             [(centre, 0.5, 0.5), (oxygen, 0.5, 0.0), (oxygen, 0.0, 0.5)],

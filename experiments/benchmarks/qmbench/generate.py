@@ -259,7 +259,8 @@ def generate(
             turns += [(alike[n % len(alike)], n // len(alike)) for n in range(count)]
     problems = []
     for template, index in sorted(turns, key=lambda turn: (numbers[turn[0]], turn[1])):
-        kinds, number = list(TEMPLATES[template]), numbers[template]
+        kinds = list(TEMPLATES[template])
+        number = numbers[template]
         first = int(np.random.default_rng([seed, number]).integers(len(kinds)))
         kind = kinds[(first + index) % len(kinds)]
         problem, images = make(kind, np.random.default_rng([seed, number, index]))

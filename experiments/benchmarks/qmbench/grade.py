@@ -129,7 +129,8 @@ def best_mapping(
         raise PoscarError("CompositionMismatch")
     kinds, given = np.array(gold.species), np.array(answer.species)
     rarest = min(Counter(gold.species).items(), key=lambda item: (item[1], item[0]))[0]
-    best, worst = None, np.inf
+    best = None
+    worst = np.inf
     mapped_cells = 0
     for fractions in bases(answer, Lattice(gold.matrix), limits):
         mapped_cells += 1

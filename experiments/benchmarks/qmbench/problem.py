@@ -180,7 +180,8 @@ def _lines(
         pairs = [(number, value, value) for number, value in enumerate(node.value)]
     line_of: dict[Any, int] = {}
     for name, at, value in pairs:
-        inside, line = (*place, name), at.start_mark.line + 1
+        inside = (*place, name)
+        line = at.start_mark.line + 1
         if inside in line_of:
             raise ProblemError(f"{path}:{line}: {name}: given twice")
         line_of |= {inside: line, **_lines(path, value, inside)}
