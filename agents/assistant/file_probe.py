@@ -22,6 +22,7 @@ from agents.assistant.readings import (
     read_vasprun_text,
     unpacked,
 )
+from agents.assistant.warned import ABOUT_CODE
 
 LINES, COLUMNS, LISTED = 6, 30, 40  # of a text, of a table, of a folder
 WIDTH = 160  # characters of a line
@@ -29,14 +30,6 @@ SITES = 400  # of a structure that is drawn
 LOOKED_AT = 8  # files of a folder
 BYTES = 64 << 20  # of a file that is parsed
 WARNED, WARNING = 6, 300  # warnings of a parser, characters of one
-#: Warnings about code, not about values.
-ABOUT_CODE = (
-    DeprecationWarning,
-    FutureWarning,
-    ImportWarning,
-    PendingDeprecationWarning,
-    ResourceWarning,
-)
 _STRUCTURE = re.compile(
     r"(POSCAR|CONTCAR|\.cif$|\.vasp$|\.xsf$|\.cssr$|\.res$|\.poscar$|\.mcif$)",
     re.IGNORECASE,

@@ -16,19 +16,12 @@ import types
 import warnings
 from typing import Any
 
+from agents.assistant.warned import ABOUT_CODE
 from indexes.introspection.places import distribution
 
 LOOKS = 40  # at one place of the code: a loop is not slowed down for ever
 MOST = 4000  # names
 WARNED, WARNING = 20, 300  # warnings that are kept, characters of one
-#: Warnings about code, not about values.
-ABOUT_CODE = (
-    DeprecationWarning,
-    FutureWarning,
-    ImportWarning,
-    PendingDeprecationWarning,
-    ResourceWarning,
-)
 CALLED, OF = "__called__", "__of__"  # among the builtins, while the code runs
 #: Fields of nodes that are not evaluated as they stand: annotations, and the patterns of a match.
 UNTOUCHED = ("annotation", "returns", "pattern")
