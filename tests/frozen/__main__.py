@@ -147,7 +147,7 @@ def scores(rows: Sequence[Mapping[str, Any]]) -> Found:
     right = sum(sum(row["passed"].values()) for row in judged)
     return {
         "n": len(rows),
-        "right": f"{right} of {sum(row['parts'] for row in judged)}",
+        "right": f"{right} of {sum(row['criteria'] for row in judged)}",
         "outcomes": dict(sorted(Counter(row["outcome"] for row in rows).items())),
         "read": dict(
             sorted(Counter(str(row["format_status"]) for row in rows).items())
