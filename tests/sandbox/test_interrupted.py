@@ -135,6 +135,7 @@ def interrupted(tmp_path, number, *words, built=False):
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
 
+@pytest.mark.long
 @needs_bubblewrap
 @SIGNALS
 @pytest.mark.parametrize("command", ["environment", "learn"])
@@ -148,6 +149,7 @@ def test_a_build_that_hangs_ends_with_its_command(own_cache, tmp_path, number, c
     interrupted(tmp_path, number, *words)
 
 
+@pytest.mark.long
 @needs_bubblewrap
 @SIGNALS
 def test_an_import_that_hangs_ends_with_its_command(own_cache, tmp_path, number):
