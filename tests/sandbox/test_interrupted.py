@@ -44,7 +44,7 @@ def start(tmp_path, *words):
         stderr=subprocess.STDOUT,
         text=True,
         # Whoever started the tests in the background has let them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
 
 
