@@ -46,7 +46,12 @@ def timeless(value):
 
 
 def rows_of(folder):
-    rows = [timeless(row.model_dump()) for row in read_rows(folder / "results.jsonl")]
+    """Rows without times, and without the digest of records that hold them."""
+    plain = [
+        row.model_dump(exclude={"digest"})
+        for row in read_rows(folder / "results.jsonl")
+    ]
+    rows = [timeless(row) for row in plain]
     return sorted(rows, key=lambda row: (row["question_id"], row["seed"]))
 
 

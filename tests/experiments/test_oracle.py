@@ -36,7 +36,7 @@ LAYOUTS = [
         ("omnimatbench", [f"arm={arm}"], "significant_figures")
         for arm in ("direct", "tool", "choose")
     ),
-    ("mattools_qa", [], "lenient"),
+    ("mattools_qa", [], "fair"),
     ("live", [], "criteria"),
     ("invented", ["seed=7"], "criteria"),
 ]
