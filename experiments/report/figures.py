@@ -83,13 +83,16 @@ def draw_run(run: Run, width: float) -> Figure:
     ]
     reasons = count_failures(run.scored)
     figure = _figure(width, rows=len(shares) + min(len(reasons), REASONS) + 2)
-    upper, lower = figure.subplots(
-        2, 1, height_ratios=(len(shares) + 1, min(len(reasons), REASONS) + 1)
-    )
+    heights = [len(shares) + 1]
+    if reasons:  # nothing is drawn where nothing failed
+        heights.append(min(len(reasons), REASONS) + 1)
+    panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)
+    upper = panels[0, 0]
     _draw_shares(upper, shares)
     upper.set_title(f"{run.label} on {_benchmarks([run])}")
     upper.set(xlabel=_axis(run), ylabel=label)
-    _draw_reasons(lower, reasons)
+    if reasons:
+        _draw_reasons(panels[1, 0], reasons)
     return figure
 
 
