@@ -111,7 +111,10 @@ def _structure(name: str) -> dict[str, Any]:
         f"a={a:.4f} b={b:.4f} c={c:.4f} Å, angles {angles}°",
         "ordered" if structure.is_ordered else "disordered",
     ]
-    facts: dict[str, Any] = {"readings": read_all(name), "nearest": nearest_sites(name)}
+    facts: dict[str, Any] = {
+        "readings": read_all(name),
+        "nearest": nearest_sites(structure),
+    }
     if structure.is_ordered and len(structure) <= SITES:
         with contextlib.suppress(Exception):  # sites that overlap have no symmetry
             analyzer = SpacegroupAnalyzer(structure)

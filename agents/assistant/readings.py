@@ -238,14 +238,11 @@ def read_vasprun_text(name: str) -> Reading:
     return reading
 
 
-def nearest_sites(name: str) -> tuple[float, str] | None:
+def nearest_sites(structure: Any) -> tuple[float, str] | None:
     """The shortest distance of sites as pymatgen reads them, angstrom, and which sites they are.
 
     ``None`` where none are within 1 angstrom.
     """
-    from pymatgen.core import Structure  # noqa: PLC0415 -- see above
-
-    structure = Structure.from_file(name)
     first, second, _, distances = structure.get_neighbor_list(1.0)
     if len(distances) == 0:
         return None
