@@ -25,6 +25,7 @@ _JOINING = re.compile(r"(?i)\b(?:and|both|options?|choices?|statements?|letters?
 _RANGE = re.compile(
     r"(?<![^\W_])[A-Z][ \t]{0,3}[-\u2013\u2014][ \t]{0,3}[A-Z](?![^\W_])"
 )
+_ITEM = re.compile(r"\W{0,20}([A-Z])\W{0,2}[:.)] {0,20}[^\s,;]")  # ``B. inversion``
 _ANSWER = r"(?i:\banswer(?:\(s\)|s)?(?!\w)(?: is| are)?(?: options?| choices?)?)"
 _CORRECT = r"(?i:\bcorrect(?: options?| answers?| choices?| statements?| ones?)?(?: is| are|:))"
 _CONCLUDED = (
@@ -101,8 +102,21 @@ def chosen_letters(text: str, letters: str) -> tuple[str, str] | None:
         if lists := [*re.finditer(pattern, text)]:
             chosen = _stated(text, lists[-1], letters)
             return (chosen, rule) if chosen else None
-    chosen = listed(_last_line(text), letters)
+    items = _closing_items(text)
+    if len(items) > 1 and len(items) == len(letters):
+        return None  # the question's choices, repeated: nothing is chosen
+    chosen = listed("\n".join(items) or _last_line(text), letters)
     return (chosen, "final line") if chosen else None
+
+
+def _closing_items(text: str) -> list[str]:
+    """The lines ``B. inversion`` that a reply ends with, where there are several."""
+    items: list[str] = []
+    for line in reversed(text.strip().splitlines()):
+        if not _ITEM.match(line):
+            break
+        items.insert(0, line)
+    return items if len(items) > 1 else []
 
 
 def _stated(text: str, match: re.Match[str], letters: str) -> str:
@@ -122,10 +136,7 @@ def listed(text: str, letters: str) -> str:
     if len(text) >= MAX_LIST or _RANGE.search(text):
         return ""
     text = re.sub(r"\\[a-z]+", " ", text)
-    named = [
-        re.match(r"\W*([A-Z])\W{0,2}[:.)] *[^\s,;]", part)
-        for part in re.split("[,;\n]", text)
-    ]
+    named = [_ITEM.match(part) for part in re.split("[,;\n]", text)]
     if all(named):
         text = " ".join(match[1] for match in named if match)
     words = re.findall(r"[^\W_]+", _JOINING.sub(" ", text))

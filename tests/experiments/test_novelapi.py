@@ -111,7 +111,8 @@ def test_a_harness_that_fails_is_no_failure_of_the_completion(checkout, tmp_path
     )
     row = run(checkout, tmp_path / "out", "system=oracle", "ids=[a]", ends=1)["a"]
     assert row["passed"] is None
-    assert "check.check fails without the answer, too" in row["error"]
+    assert row["ending"]["kind"] == "infrastructure"
+    assert "check.check fails without the answer, too" in row["ending"]["message"]
 
 
 def test_what_is_chosen_and_shown(checkout):

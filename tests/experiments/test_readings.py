@@ -4,6 +4,7 @@ import pytest
 
 from agents.answer_formats import Letters
 from agents.base import Step, Trajectory, Usage
+from agents.letters import chosen_letters
 from experiments.benchmarks.omnimatbench.slots import BARE_BOX, Slots
 from experiments.benchmarks.qmbench.benchmark import Stated
 from experiments.scorers.grading import published_letter, reading_rule
@@ -83,3 +84,16 @@ def test_uncertainties(text, unit, uncertainty):
 def test_a_number_with_its_unit(reply, text, rule):
     reading = Stated().read(reply)
     assert (reading.value, reading.rule) == (text, rule)
+
+
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ("Which hold?\n\nA. cubic\nB. polar\nC. chiral", None),  # the question again
+        ("It has an inversion centre.\n\nA. cubic\nC. centric", "AC"),
+        ("A screw axis is enough.\n\nC. chiral", "C"),
+    ],
+)
+def test_choices_that_a_reply_ends_with(reply, chosen):
+    reading = chosen_letters(reply, "ABC")
+    assert (reading and reading[0]) == chosen
