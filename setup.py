@@ -8,7 +8,16 @@ import sys
 
 from setuptools import find_namespace_packages, setup
 
-OWN = ("agents", "conf", "docgen", "experiments", "indexes", "retrieval", "sandbox")
+OWN = (
+    "agents",
+    "conf",
+    "docgen",
+    "experiments",
+    "foundation",
+    "indexes",
+    "retrieval",
+    "sandbox",
+)
 FILES = (
     "py.typed",
     "*.css",

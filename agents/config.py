@@ -19,10 +19,10 @@ from pydantic_core import PydanticUndefined
 from agents.base import Agent
 from agents.budget import Budget
 from agents.models import ModelConfig
-from matsmith.core.command import HELP
-from matsmith.core.configuration import DEFAULTS, Conf, expand, merged, pairs
-from matsmith.core.errors import UsageError
-from matsmith.core.targets import (
+from foundation.command import HELP
+from foundation.configuration import DEFAULTS, Conf, expand, merged, pairs
+from foundation.errors import UsageError
+from foundation.targets import (
     checked,
     describe,
     is_model,

@@ -24,10 +24,10 @@ from agents.models import (
 )
 from agents.models.client import LATE
 from agents.models.serving import window_of
-from matsmith.core.command import Command, Group
-from matsmith.core.configuration import data_of
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.command import Command, Group
+from foundation.configuration import data_of
+from foundation.errors import UsageError
+from foundation.terminal import printable
 
 #: Seconds for one request at most.
 ONE_REQUEST = 60.0

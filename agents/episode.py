@@ -36,7 +36,7 @@ from agents.models import (
     Reply,
 )
 from agents.models.calls import plain_message
-from matsmith.core.secrets import redact, redacted
+from foundation.secrets import redact, redacted
 from retrieval.base import MAP, Hit, QuestionRetriever, RetrievalError, Retriever
 from retrieval.prompting import shorten
 from sandbox.base import Execution, Mount, Sandbox, SandboxError

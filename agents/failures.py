@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from matsmith.core.errors import ActionableError
+from foundation.errors import ActionableError
 
 ROOT = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]

@@ -16,7 +16,7 @@ from agents.answer import has_code
 from agents.base import Image, Question
 from agents.models import Message
 from docgen.reading import spoken
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from retrieval.base import Hit
 
 TEXTS: Mapping[str, str] = data_of(__file__)

@@ -24,7 +24,7 @@ from agents.models import (
     build_model,
     find_price,
 )
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from retrieval.base import Hit, RetrievalError, Retriever
 from sandbox import environments, stoppable
 from sandbox.base import Sandbox, SandboxConfig, Verifier

@@ -36,8 +36,8 @@ from docgen.texts import (
 )
 from docgen.writer import WriteReport, open_writer, write_documentation
 from docgen.writing import WriteOptions
-from matsmith.core.command import Command, Commas, Group
-from matsmith.core.errors import UsageError
+from foundation.command import Command, Commas, Group
+from foundation.errors import UsageError
 from sandbox.environments import cache_folder, site_packages
 
 #: They import the sandbox, which takes a moment.

@@ -32,9 +32,9 @@ from docgen.texts import (
     text_files,
     write_texts,
 )
-from matsmith.core.command import Command, Commas
-from matsmith.core.errors import UsageError
-from matsmith.core.progress import meter
+from foundation.command import Command, Commas
+from foundation.errors import UsageError
+from foundation.progress import meter
 from sandbox.base import Outcome, Sandbox, SandboxConfig
 from sandbox.environments import cache_folder, site_packages
 from sandbox.factory import get_sandbox

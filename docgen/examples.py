@@ -39,9 +39,9 @@ from docgen.texts import (
 )
 from docgen.writer import open_writer
 from docgen.writing import WriterModel
-from matsmith.core.command import Command, Commas, Group
-from matsmith.core.errors import UsageError
-from matsmith.core.progress import meter
+from foundation.command import Command, Commas, Group
+from foundation.errors import UsageError
+from foundation.progress import meter
 from sandbox.environments import cache_folder, site_packages
 
 VERSION = "examples-2"  # raise it when the instructions change what a writer knows

@@ -22,8 +22,8 @@ from typing import Any
 from docgen import render
 from docgen.docstrings import described
 from docgen.symbols import Library, Symbol
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable, quote
+from foundation.errors import UsageError
+from foundation.terminal import printable, quote
 
 MOST = 8_000  # bytes of SKILL.md
 _TRAPS = 1_500  # of them for traps

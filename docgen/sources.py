@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 
-from matsmith.core.errors import ActionableError
+from foundation.errors import ActionableError
 
 
 class SourceError(ActionableError):

@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from docgen.replies import read_sections
 from docgen.symbols import Library, Section, Symbol, Verdict, digest
-from matsmith.core.errors import ActionableError
-from matsmith.core.jsonl import JsonLines, read_lines
+from foundation.errors import ActionableError
+from foundation.jsonl import JsonLines, read_lines
 
 SHIPPED = Path(__file__).parent / "written"
 EXAMPLES = SHIPPED / "examples"  # files of the same form, with nothing but an example

@@ -15,10 +15,10 @@ from docgen.replies import check_reply, clean_reply, split_reply
 from docgen.symbols import Library
 from docgen.texts import VERSION, Checkpoint, WrittenText, source_hash
 from docgen.writing import WriteOptions, WriterModel, WriterReply
-from matsmith.core.command import Group
-from matsmith.core.configuration import CONF, load
-from matsmith.core.errors import UsageError
-from matsmith.core.progress import Progressing, meter
+from foundation.command import Group
+from foundation.configuration import CONF, load
+from foundation.errors import UsageError
+from foundation.progress import Progressing, meter
 from sandbox.environments import cache_folder
 
 _GIVE_UP = (

@@ -24,9 +24,9 @@ from rich.text import Text
 
 from experiments.report.runs import Run, load_runs
 from experiments.report.tables import drawn_table
-from matsmith.core.command import Command, Word
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.command import Command, Word
+from foundation.errors import UsageError
+from foundation.terminal import printable
 
 #: Question, seed, name of the mark.
 Key = tuple[str, int, str]

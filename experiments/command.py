@@ -14,9 +14,9 @@ import yaml
 
 from agents import config as configuration
 from experiments.run.config import RunConfig, read_runs
-from matsmith.core.command import HELP, cancelled_by_term, guarded, tell
-from matsmith.core.errors import ActionableError
-from matsmith.core.terminal import printable
+from foundation.command import HELP, cancelled_by_term, guarded, tell
+from foundation.errors import ActionableError
+from foundation.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.secrets import redact
-from matsmith.core.terminal import printable
+from foundation.errors import ActionableError, UsageError
+from foundation.secrets import redact
+from foundation.terminal import printable
 
 #: What to do where a file cannot be written, by the error's number.
 _CURES = {

@@ -30,9 +30,9 @@ from docgen.texts import WrittenText
 from experiments.benchmarks.folder.from_tests.command import TestOptions
 from experiments.benchmarks.folder.from_tests.command import build as build_questions
 from experiments.benchmarks.question_format import QuestionError
-from matsmith.core.command import Command, Nothing, Word, run_one_of
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.command import Command, Nothing, Word, run_one_of
+from foundation.errors import UsageError
+from foundation.terminal import printable
 from retrieval.evaluate import RetrieverChoice
 from retrieval.evaluate import build as build_retriever
 from retrieval.retriever import CorpusRetriever

@@ -23,9 +23,9 @@ from pydantic import (
 
 from agents.base import INFRASTRUCTURE, Usage
 from experiments.files import read_json
-from matsmith.core.errors import UsageError
-from matsmith.core.jsonl import read_lines
-from matsmith.core.secrets import redact
+from foundation.errors import UsageError
+from foundation.jsonl import read_lines
+from foundation.secrets import redact
 
 #: Characters of a reason or an error in a row; the record holds more.
 ROW_TEXT = 4000

@@ -19,8 +19,8 @@ from pathlib import Path
 from agents.systems.recorded import read_answers
 from experiments.command import run_all
 from experiments.run.config import RunConfig, read_run
-from matsmith.core.command import asks_help, guarded, tell
-from matsmith.core.errors import UsageError
+from foundation.command import asks_help, guarded, tell
+from foundation.errors import UsageError
 
 _FILE = "answers="
 

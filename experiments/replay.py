@@ -36,9 +36,9 @@ from experiments.record import Row, read_rows
 from experiments.regrade import recorded_config
 from experiments.run.config import RunConfig
 from experiments.run.setup import build_benchmark, load_samples
-from matsmith.core.command import asks_help, guarded, tell
-from matsmith.core.configuration import data_of
-from matsmith.core.errors import UsageError
+from foundation.command import asks_help, guarded, tell
+from foundation.configuration import data_of
+from foundation.errors import UsageError
 
 PUBLISHED_NAME = "function_generation_results.jsonl"
 #: Folder of the authors' repository to the name of the system in their tables.

@@ -1,6 +1,6 @@
 """Corpora of documents and the indexes built over them."""
 
-from matsmith.core.errors import ActionableError
+from foundation.errors import ActionableError
 
 
 class RetrievalError(ActionableError):

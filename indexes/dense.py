@@ -13,10 +13,10 @@ from chromadb.config import Settings
 from langchain_chroma import Chroma
 from numpy.typing import NDArray
 
+from foundation.progress import meter
 from indexes import RetrievalError
 from indexes.corpus import Corpus, index_folder, indexed_texts
 from indexes.embedding import Embedding
-from matsmith.core.progress import meter
 
 _COLLECTION = "documents"
 _BATCH = 64

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
+from foundation.endpoint import OPENAI, Endpoint, tried
+from foundation.errors import EndpointError, UsageError
+from foundation.targets import describe
 from indexes.pages.words import tokens
-from matsmith.core.endpoint import OPENAI, Endpoint, tried
-from matsmith.core.errors import EndpointError, UsageError
-from matsmith.core.targets import describe
 
 DIMENSIONS = 1024  # of hashed vectors
 

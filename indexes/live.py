@@ -39,10 +39,10 @@ from docgen.symbols import (
     Symbol,
     digest,
 )
+from foundation.progress import Progressing, meter
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
 from indexes.pages.names import NameIndex
-from matsmith.core.progress import Progressing, meter
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.environments import STAMP
 

@@ -42,7 +42,7 @@ if _PACKAGES.is_dir() and str(_PACKAGES) not in sys.path:
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is used: ``matsmith.core`` lies below every package."""
+    """Import a public name when it is used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     part: Any

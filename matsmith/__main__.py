@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from matsmith.core.secrets import LogFilter
+from foundation.secrets import LogFilter
 
 ABOUT = "Runs materials-science code from language models, and measures how often it is right."
 #: Where a command is and what it does, by group; it is imported when it is asked for.
@@ -20,13 +20,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = yaml.safe_load(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns its exit code (see `matsmith.core.command`)."""
+    """Run a command; returns its exit code (see `foundation.command`)."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogFilter())
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        from matsmith.core.command import guarded  # noqa: PLC0415 -- takes a while
+        from foundation.command import guarded  # noqa: PLC0415 -- takes a while
 
         return guarded(lambda: _call(given))
     except KeyboardInterrupt:  # nothing has begun
@@ -50,7 +50,7 @@ def _call(given: list[str]) -> int:
     import typer  # noqa: PLC0415 -- takes a while
     from typer.exceptions import TyperException  # noqa: PLC0415
 
-    from matsmith.core.errors import UsageError  # noqa: PLC0415
+    from foundation.errors import UsageError  # noqa: PLC0415
 
     page = typer.Typer(name="matsmith", help=ABOUT, rich_markup_mode="rich")
     for group, commands in COMMANDS.items():

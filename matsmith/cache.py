@@ -15,8 +15,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, NonNegativeFloat
 
-from matsmith.core.command import Command, Nothing, run_one_of
-from matsmith.core.terminal import printable
+from foundation.command import Command, Nothing, run_one_of
+from foundation.terminal import printable
 from sandbox import environments
 from sandbox.base import SandboxError
 

@@ -30,7 +30,7 @@ from agents.assistant.files import attach
 from agents.assistant.session import Listen
 from agents.base import Usage
 from agents.runtime import open_retriever
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from retrieval.base import Retriever as DocumentSource
 from retrieval.langchain import document_of
 from sandbox import environments, stoppable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.assistant import Answer, Event
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from matsmith.library import Assistant
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from docgen.writing import Content, WriteOptions
+from foundation.targets import checked, describe, load, parameters
 from indexes import RetrievalError
-from matsmith.core.targets import checked, describe, load, parameters
 
 Source = Literal[
     "none", "llm_doc", "llm_doc_semantic", "official_doc", "code", "live", "class"

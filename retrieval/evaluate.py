@@ -22,10 +22,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from docgen.writer import open_writer
+from foundation.command import Command, Commas, Group
+from foundation.errors import UsageError
+from foundation.progress import meter
 from indexes.embedding import build_embedding
-from matsmith.core.command import Command, Commas, Group
-from matsmith.core.errors import UsageError
-from matsmith.core.progress import meter
 from retrieval.base import Hit, Retriever
 from retrieval.config import read_config
 from retrieval.factory import RetrieverFactory

@@ -19,9 +19,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from matsmith.core.command import Group
-from matsmith.core.errors import UsageError
-from matsmith.core.targets import load
+from foundation.command import Group
+from foundation.errors import UsageError
+from foundation.targets import load
 
 API = frozenset({"class", "function"})
 Kinds = Literal["api", "all"]

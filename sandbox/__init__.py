@@ -1,1 +1,1 @@
-"""Untrusted code in, Execution out. Of the project it imports only ``matsmith.core``."""
+"""Untrusted code in, Execution out. Of the project it imports only ``foundation``."""

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from matsmith.core.command import Command, run_one_of
-from matsmith.core.configuration import data_of
-from matsmith.core.progress import saying
+from foundation.command import Command, run_one_of
+from foundation.configuration import data_of
+from foundation.progress import saying
 from sandbox import apparmor, bubblewrap, bytecode, docker, environments, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ENGINES, available, engines, get_sandbox
@@ -220,7 +220,7 @@ async def _selftest(config: Selftest) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code (see `matsmith.core.command`)."""
+    """Run a command; returns the exit code (see `foundation.command`)."""
     program = "python -m sandbox"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "install": Command(

@@ -1,6 +1,6 @@
 """What a sandbox is: code in, :class:`Execution` out.
 
-A leaf of the project: of its other packages only ``matsmith.core`` is imported.
+A leaf of the project: of its other packages only ``foundation`` is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from matsmith.core.errors import ActionableError
+from foundation.errors import ActionableError
 from sandbox.inside.tagged import UnencodableError
 
 

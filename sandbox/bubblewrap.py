@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox import apparmor, environments, launcher, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 from sandbox import stoppable
 from sandbox.base import SandboxError
 

@@ -35,7 +35,7 @@ from typing import Any
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 from sandbox import stoppable
 from sandbox.base import SandboxError
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 from sandbox.base import Caught, Mount, SandboxError, Written
 from sandbox.inside.tagged import MAX_CAUGHT, MAX_MESSAGE, OUT, OUT_BYTES, OUT_FILES
 

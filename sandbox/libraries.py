@@ -18,8 +18,8 @@ from pathlib import Path
 from filelock import FileLock
 from pydantic import BaseModel, ValidationError
 
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.errors import UsageError
+from foundation.terminal import printable
 from sandbox import environments
 from sandbox.base import SandboxError
 

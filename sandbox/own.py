@@ -24,8 +24,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from matsmith.core.command import Command
-from matsmith.core.terminal import printable
+from foundation.command import Command
+from foundation.terminal import printable
 from sandbox import build_backend, environments, libraries, stoppable
 from sandbox.base import Mount, Outcome, SandboxConfig, SandboxError
 from sandbox.copying import copy_folder

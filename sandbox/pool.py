@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Self
 
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 from sandbox.base import (
     Execution,
     FunctionCall,

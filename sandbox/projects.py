@@ -17,7 +17,7 @@ from email.parser import BytesParser
 from pathlib import Path
 from typing import Any
 
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 from sandbox.base import SandboxError
 
 DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")

@@ -24,6 +24,7 @@ PACKAGES = frozenset(
         "agents",
         "docgen",
         "experiments",
+        "foundation",
         "indexes",
         "matsmith",
         "retrieval",

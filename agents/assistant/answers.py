@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, StringConstraints
 
 from agents.base import Step, Usage
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 
 AnswerKind = Literal[
     "answered",  # the code ran and returned values

@@ -22,8 +22,8 @@ from agents.assistant.files import attach, expanded, find, mentioned
 from agents.assistant.session import open_assistant
 from agents.assistant.terminal import Terminal, exit_code, play
 from agents.config import help_text
-from matsmith.core.command import INTERRUPTED, asks_help, guarded, tell
-from matsmith.core.errors import UsageError
+from foundation.command import INTERRUPTED, asks_help, guarded, tell
+from foundation.errors import UsageError
 
 #: Options of `ask`.
 ASK = ("--file", "--library", "--out", "--timeout", "--continue", "--json", "--demo")

@@ -9,9 +9,9 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.config import RuntimeConfig, compose, overrides, validate
-from matsmith.core.command import Commas
-from matsmith.core.configuration import data_of
-from matsmith.core.errors import UsageError
+from foundation.command import Commas
+from foundation.configuration import data_of
+from foundation.errors import UsageError
 from sandbox import environments, libraries
 
 #: Import names that are documented where an environment has them.

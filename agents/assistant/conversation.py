@@ -27,7 +27,7 @@ from agents.assistant.files import attach, expanded
 from agents.assistant.session import Session
 from agents.assistant.show import safe, spent
 from agents.assistant.terminal import Terminal, exit_code
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 PROMPT = "ask> "
 

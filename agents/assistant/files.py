@@ -14,8 +14,8 @@ from typing import Any
 from agents.assistant.answers import Figure, InputFile
 from agents.assistant.file_probe import SITES
 from agents.assistant.second_opinion import about_file, parser_warnings
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.errors import UsageError
+from foundation.terminal import printable
 from sandbox.base import Mount, Outcome, Sandbox
 from sandbox.exchange import Inputs
 from sandbox.inside.tagged import OUT

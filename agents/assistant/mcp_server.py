@@ -29,8 +29,8 @@ from agents.assistant.files import attach
 from agents.assistant.session import AssistantService, open_assistant
 from agents.toolbox.box import DOCUMENTATION, Code, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, describe
-from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.terminal import printable, quote
+from foundation.errors import ActionableError, UsageError
+from foundation.terminal import printable, quote
 from retrieval.base import Retriever
 from sandbox.base import Mount
 

@@ -22,7 +22,7 @@ from agents.assistant.syntax import (
     passed_literals,
     text_of,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 LISTED = 12  # literals in a note
 MANY_DIGITS = 3  # of a number or text that coincides with a literal by no accident

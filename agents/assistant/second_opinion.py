@@ -17,7 +17,7 @@ from typing import Any
 
 from agents.assistant.answers import Trace, Value
 from agents.assistant.syntax import called_name, text_of
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 RULES: Mapping[str, Any] = data_of(__file__, "rules")
 TOO_CLOSE = 0.5  # angstrom between two sites: shorter than any bond

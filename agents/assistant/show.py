@@ -17,7 +17,7 @@ from rich.table import Table
 from agents.assistant.answers import Answer, Value
 from agents.assistant.second_opinion import split_unit
 from agents.base import Usage
-from matsmith.core.terminal import coloured, pieces, printable
+from foundation.terminal import coloured, pieces, printable
 
 SOURCES = 12  # that are listed
 CALLS = 8  # that are named

@@ -19,9 +19,9 @@ from platformdirs import user_data_path
 from pydantic import BaseModel, ValidationError
 
 from agents.assistant.answers import Answer, OutputFile
-from matsmith.core.errors import UsageError
-from matsmith.core.secrets import redact
-from matsmith.core.terminal import printable
+from foundation.errors import UsageError
+from foundation.secrets import redact
+from foundation.terminal import printable
 from sandbox.base import Written
 
 

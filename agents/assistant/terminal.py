@@ -17,8 +17,8 @@ from agents.assistant.config import read_config
 from agents.assistant.files import attach, mentioned
 from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import print_answer, safe
-from matsmith.core.configuration import data_of
-from matsmith.core.progress import saying
+from foundation.configuration import data_of
+from foundation.progress import saying
 
 #: Exit codes besides 0 (answered) and those of every command.
 #: Exit codes: no working code, something is missing, numbers that nothing computed, and a failure

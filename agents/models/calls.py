@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from agents.models.harmony import tool_name
 from agents.models.written import BODY, MAX_ARGUMENTS, MAX_NAME, ToolSchemas
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 #: Roles under which conversations have been recorded.
 STORED = {"user": "human", "assistant": "ai"}

@@ -39,10 +39,10 @@ from agents.models.reply import (
 from agents.models.serving import window_of
 from agents.models.windows import Excess, excess_of
 from agents.models.written import ToolSchemas
-from matsmith.core.endpoint import OPENAI, Endpoint, tried
-from matsmith.core.errors import EndpointError, UsageError
-from matsmith.core.secrets import redact, redacted
-from matsmith.core.targets import load
+from foundation.endpoint import OPENAI, Endpoint, tried
+from foundation.errors import EndpointError, UsageError
+from foundation.secrets import redact, redacted
+from foundation.targets import load
 
 #: Takes the body of a request for a chat completion, and returns the completion as JSON-able data.
 Send = Callable[[dict[str, Any]], Awaitable[Any]]

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
-from matsmith.core.endpoint import OPENAI
-from matsmith.core.targets import describe
+from foundation.endpoint import OPENAI
+from foundation.targets import describe
 
 #: How the name of a model ends whose replies are played.
 MARK = " (recorded)"

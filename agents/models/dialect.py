@@ -16,7 +16,7 @@ from typing import Any
 from agents.models.calls import ENDPOINTS, Message, as_text, wire
 from agents.models.windows import excess_of
 from agents.models.written import ToolSchemas
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 #: The names of the limit on a reply among endpoints, of which the first is tried first.
 NEW, OLD = "max_completion_tokens", "max_tokens"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 #: Fields of a frame whose texts follow each other.
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")

@@ -17,8 +17,8 @@ from langchain_core.messages import (
     convert_to_openai_messages,
 )
 
-from matsmith.core.errors import EndpointError, UsageError
-from matsmith.core.refusals import refusal
+from foundation.errors import EndpointError, UsageError
+from foundation.refusals import refusal
 
 #: What providers call the end of a reply -> what OpenAI calls it.
 FINISH_REASONS = {

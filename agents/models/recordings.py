@@ -26,8 +26,8 @@ from agents.models.calls import Message, plain_calls, plain_message
 from agents.models.config import MARK, ModelConfig
 from agents.models.reply import ModelError, Sent
 from agents.models.written import ToolSchemas
-from matsmith.core.errors import UsageError
-from matsmith.core.jsonl import JsonLines
+from foundation.errors import UsageError
+from foundation.jsonl import JsonLines
 
 SHIPPED = Path(__file__).resolve().parents[1] / "recordings"
 SEGMENTS = ("instructions", "question", "documents", "feedback")

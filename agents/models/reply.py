@@ -35,8 +35,8 @@ from agents.models.written import (
     read_calls,
 )
 from docgen.reading import spoken
-from matsmith.core.errors import EndpointError
-from matsmith.core.refusals import refusal_in_body
+from foundation.errors import EndpointError
+from foundation.refusals import refusal_in_body
 
 CHARACTERS_PER_TOKEN = (
     4.0  # only where an endpoint reports no usage; such counts say so

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agents.models.config import ModelConfig, address
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 SECONDS = 5.0  # for all questions together
 #: Names of a window, those of a server as it was started before those of a model as it was trained.
@@ -46,7 +46,7 @@ async def window_of(config: ModelConfig) -> int | None:
 async def _asked(config: ModelConfig) -> int | None:
     from httpx2 import HTTPError, InvalidURL  # noqa: PLC0415 - slow to import
 
-    from matsmith.core.http import BoundedClient  # noqa: PLC0415 - the same
+    from foundation.http import BoundedClient  # noqa: PLC0415 - the same
 
     base = address(config).rstrip("/")
     root = base.removesuffix("/v1")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 _LONGEST = 4000  # characters of an error that are read
 _STATUSES = (None, 400, 413, 422, 500)

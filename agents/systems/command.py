@@ -27,7 +27,7 @@ from agents import prompts
 from agents.answer_formats import File, Reading
 from agents.base import Document, Question, StopReason, Usage
 from agents.episode import Episode, System
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.base import SandboxError
 
 MAX_BYTES = 2_000_000  # of an answer

@@ -13,7 +13,7 @@ from agents.answer import CodeAnswer
 from agents.answer_formats import Reading
 from agents.base import INFRASTRUCTURE, StopReason
 from agents.episode import Episode, System
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 
 @dataclass(frozen=True)

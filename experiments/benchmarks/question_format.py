@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from agents.answer import CodeAnswer
 from agents.base import Question
 from experiments.samples import Property, Sample
-from matsmith.core.configuration import data_of, read_yaml
-from matsmith.core.errors import UsageError
+from foundation.configuration import data_of, read_yaml
+from foundation.errors import UsageError
 
 Level = Literal["scaffold", "goal"]
 Form = TypeVar("Form", bound=BaseModel)

@@ -18,7 +18,7 @@ from docgen.sources import read_sources, sources_digest
 from experiments.benchmarks.question_format import data_files
 from experiments.files import write_json
 from experiments.samples import Sample
-from matsmith.core.progress import meter
+from foundation.progress import meter
 from sandbox import environments
 from sandbox.base import Mount, Outcome, Sandbox, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox

@@ -20,7 +20,7 @@ from experiments.export.turns import Exported, Turn, made, tokens
 from experiments.files import make_folder, write_json
 from experiments.report.runs import Run, load_runs
 from experiments.run.store import trajectory_path
-from matsmith.core.command import Command, Word
+from foundation.command import Command, Word
 
 #: Harbor reads this version and later ones of the same kind.
 ATIF = "ATIF-v1.7"

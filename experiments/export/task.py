@@ -13,7 +13,7 @@ from experiments.run.config import RunConfig, read_run
 from experiments.run.setup import build_benchmark, load_samples, select
 from experiments.samples import Sample
 from experiments.scorers.base import measure
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 if TYPE_CHECKING:
     from inspect_ai import Task

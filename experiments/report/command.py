@@ -24,9 +24,9 @@ from experiments.report.tables import (
     mismatches,
     print_table,
 )
-from matsmith.core.command import Command, Word
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.command import Command, Word
+from foundation.errors import UsageError
+from foundation.terminal import printable
 
 #: Of a break-down that fit beside each other in 80 columns.
 COLUMNS = 9

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.report.groups import count_failures, groups_of
 from experiments.report.runs import Run
 from experiments.stats import Interval
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
     from matplotlib.axes import Axes

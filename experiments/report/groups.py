@@ -25,7 +25,7 @@ from experiments.report.tables import (
 )
 from experiments.scorers.base import Metric, measuring
 from experiments.stats import Interval, ratio_interval
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 _ABOUT = ("system", "retrieval", "model", "benchmark")
 _KNOWN = data_of(__file__, "taxonomy")

@@ -17,7 +17,7 @@ from experiments.report.tables import (
     percent,
     probability,
 )
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 
 #: Metrics of the table: a benchmark names the important ones first.
 COLUMNS = 4

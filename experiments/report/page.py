@@ -37,8 +37,8 @@ from experiments.report.tables import (
     passes,
     seed_spreads,
 )
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import pieces
+from foundation.errors import UsageError
+from foundation.terminal import pieces
 
 KINDS = {
     "correct": "all correct",

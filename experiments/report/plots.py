@@ -13,7 +13,7 @@ import numpy as np
 from experiments.report.runs import Run, tally
 from experiments.scorers.base import measuring
 from experiments.stats import Interval, Tally, ratio_interval
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 
 LABELS = 12  # of places, that fit beside each other
 SEED = "seed"  # a key whose values are pooled: another world of the same kind

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from experiments.benchmarks.mattools import benchmark as mattools
 from experiments.report.runs import Run, groups
 from experiments.report.tables import Table, percent
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 #: Properties that the figures of MatTools are out of.
 MATTOOLS_PROPERTIES = 138

@@ -17,7 +17,7 @@ from experiments.report.labels import run_names
 from experiments.run.store import figures_path, trajectory_path
 from experiments.scorers.base import CRITERIA, Metric, measuring
 from experiments.stats import Interval, Tally, ratio_interval
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 GROUPS = 20  # of a break-down
 #: What was chosen for a run in a sweep; several choices may come to the same run.

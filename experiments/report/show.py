@@ -18,9 +18,9 @@ from experiments.files import read_json
 from experiments.record import Record, read_record
 from experiments.report.tables import money, number
 from experiments.run.store import figures_path, trajectory_path
-from matsmith.core.command import Command, Word
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.command import Command, Word
+from foundation.errors import UsageError
+from foundation.terminal import printable
 
 #: Characters of one text in a terminal unless ``full=true``.
 SHORT = 1500

@@ -37,7 +37,7 @@ from experiments.stats import (
     pass_at,
     ratio_interval,
 )
-from matsmith.core.terminal import printable
+from foundation.terminal import printable
 
 _SHOWN = 10  # metrics that a terminal shows: a benchmark names the important ones first
 _WIDE = 5  # metrics that fit beside each other in 80 columns

@@ -21,7 +21,7 @@ from experiments.run.recording import make_figures, make_record
 from experiments.samples import Sample
 from experiments.scorers.base import Score, ScoringContext
 from experiments.scorers.judge import Judge
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.base import SandboxError
 
 #: The model under test, and the judge.

@@ -31,8 +31,8 @@ from experiments.run.answering import (
 )
 from experiments.run.config import LauncherConfig, RunConfig
 from experiments.run.store import Store
-from matsmith.core.errors import UsageError
-from matsmith.core.terminal import printable
+from foundation.errors import UsageError
+from foundation.terminal import printable
 
 if TYPE_CHECKING:  # an optional extra
     from distributed import Client, Future

@@ -24,7 +24,7 @@ from experiments.run.config import validate
 from experiments.run.setup import build_benchmark, load_samples
 from experiments.run.summary import samples_digest
 from experiments.samples import Sample
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from retrieval.base import RetrievalError
 from sandbox.base import SandboxError
 

@@ -42,9 +42,9 @@ from experiments.run.store import Store, run_folder
 from experiments.run.summary import samples_digest, summarise
 from experiments.samples import Sample
 from experiments.scorers.base import amount, measure
-from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.progress import Progressing
-from matsmith.core.progress import meter as counting
+from foundation.errors import ActionableError, UsageError
+from foundation.progress import Progressing
+from foundation.progress import meter as counting
 
 #: Consecutive questions that fail because of a component before a run stops: the endpoint is
 #: gone then.

@@ -22,7 +22,7 @@ from experiments.run.store import image_name
 from experiments.samples import Sample
 from experiments.scorers.base import Score
 from experiments.scorers.judge import Judge
-from matsmith.core import secrets
+from foundation import secrets
 from sandbox.base import Execution
 
 #: Characters of a returned value in a record.

@@ -22,8 +22,8 @@ from experiments.benchmarks import Benchmark
 from experiments.run.config import RunConfig
 from experiments.samples import Sample
 from experiments.scorers.base import Scorer
-from matsmith.core.errors import UsageError
-from matsmith.core.targets import load
+from foundation.errors import UsageError
+from foundation.targets import load
 
 
 @contextmanager

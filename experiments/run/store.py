@@ -31,8 +31,8 @@ from experiments.files import (
 )
 from experiments.record import Row, read_rows
 from experiments.run.config import UNHASHED, RunConfig
-from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.jsonl import JsonLines
+from foundation.errors import ActionableError, UsageError
+from foundation.jsonl import JsonLines
 
 #: Of a run folder: 3 has records and rows with an ending; rows of form 2 are read as such.
 FORM, READABLE = 3, (2, 3)

@@ -12,7 +12,7 @@ from agents.base import Trajectory
 from experiments.record import Row
 from experiments.samples import Sample
 from experiments.scorers.judge import Judge
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox.base import AnswerSandbox, Execution, Mount, SandboxError, Verifier
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pint
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 MAX_CHARACTERS = 300
 MAX_EXPONENT = 5000

@@ -8,9 +8,9 @@ from agents.assistant import config as assistant
 from agents.models import Message, build_model
 from docgen.writer import open_writer
 from experiments.run.config import read_run
-from matsmith.core import configuration
-from matsmith.core.command import Group
-from matsmith.core.configuration import CONF
+from foundation import configuration
+from foundation.command import Group
+from foundation.configuration import CONF
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-provider.md"
 

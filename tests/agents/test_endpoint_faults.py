@@ -27,10 +27,10 @@ from werkzeug import Response
 
 from agents.models import Message, ModelConfig, ModelError, build_model
 from agents.models.reply import ContextError, Reply
+from foundation import endpoint as core
+from foundation.errors import EndpointError
+from foundation.http import STREAM
 from indexes.embedding import build_embedding
-from matsmith.core import endpoint as core
-from matsmith.core.errors import EndpointError
-from matsmith.core.http import STREAM
 from tests.endpoint import (
     USAGE,
     Endpoint,
@@ -67,7 +67,7 @@ def server(serving):
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Try again without a pause."""
-    monkeypatch.setattr("matsmith.core.endpoint.LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr("foundation.endpoint.LONGEST_PAUSE", 0.01)
 
 
 def raw(data, packing="", **fields):

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 from pytest_httpserver import HTTPServer
 
 from agents.models.langchain_chat import LangChainChat
-from matsmith.core.errors import EndpointError, UsageError
+from foundation.errors import EndpointError, UsageError
 from matsmith.langchain import DocumentRetriever, tools
 from sandbox.factory import available
 from tests.endpoint import Endpoint, status

@@ -18,7 +18,7 @@ from agents.systems.command import (
     instruction,
     read_result,
 )
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 WANTED = File("result.cif")
 

@@ -15,7 +15,7 @@ from agents.models import (
     find_price,
 )
 from agents.models.dialect import refused_parameter
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, late, refusing, status
 
@@ -128,7 +128,7 @@ class Flaky:
 
 
 async def test_a_class_of_ones_own_is_tried_again_too(monkeypatch):
-    monkeypatch.setattr("matsmith.core.endpoint.LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr("foundation.endpoint.LONGEST_PAUSE", 0.01)
     base = {"provider": "class", "name": "flaky", "path": f"{__name__}.Flaky"}
     reply = await build_model(ModelConfig(**base, max_retries=2)).ask(
         MESSAGES, sample="0"

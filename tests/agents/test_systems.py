@@ -13,8 +13,8 @@ from agents.budget import Budget
 from agents.episode import Context
 from agents.models import ModelError
 from experiments.run.config import read_run
-from matsmith.core.configuration import CONF
-from matsmith.core.targets import load
+from foundation.configuration import CONF
+from foundation.targets import load
 from sandbox.base import SandboxError
 from tests.agents.scripted import ListRetriever, client, code_reply
 

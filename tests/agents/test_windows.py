@@ -6,7 +6,7 @@ import pytest
 
 from agents.models import ContextError, Message, ModelError, build_model
 from agents.models.windows import excess_of, was_cut
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 from tests.agents.test_written_calls import tool
 from tests.docgen.conftest import table
 from tests.endpoint import Endpoint, config, status, text, tool_calls

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import Field, PositiveInt
 
-from matsmith.core.command import Command
+from foundation.command import Command
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import available, get_sandbox
 from sandbox.pool import PooledSandbox

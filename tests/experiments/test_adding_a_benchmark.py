@@ -13,7 +13,7 @@ from experiments.regrade import main as regrade
 from experiments.run.config import read_run
 from experiments.run.setup import build_benchmark, load_samples
 from experiments.scorers.properties import verify_here
-from matsmith.core.configuration import Conf
+from foundation.configuration import Conf
 from sandbox.inside.tagged import dumps
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"

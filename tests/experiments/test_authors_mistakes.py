@@ -15,7 +15,7 @@ from experiments.report import tables
 from experiments.run.config import read_run
 from experiments.run.setup import load_samples, scorer_digest
 from experiments.scorers.grading import ChoiceScorer, accuracy
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from tests.experiments.tiny import TinyBenchmark
 
 GUESSES = [

@@ -20,7 +20,7 @@ from experiments.run.cluster import DaskLauncher
 from experiments.run.config import LauncherConfig
 from experiments.run.loop import execute_all
 from experiments.run.summary import WALL_CLOCK
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

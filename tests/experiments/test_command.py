@@ -8,7 +8,7 @@ import yaml
 
 from experiments.command import main
 from experiments.run.config import read_runs
-from matsmith.core.configuration import Conf, split
+from foundation.configuration import Conf, split
 
 
 def compose(*arguments):

@@ -53,6 +53,7 @@ PACKAGES = (
     "agents",
     "docgen",
     "experiments",
+    "foundation",
     "indexes",
     "matsmith",
     "retrieval",

@@ -12,7 +12,7 @@ from agents.assistant.config import read_config
 from experiments.command import main as run
 from experiments.learn import _compiled, _what, library, main
 from experiments.record import read_rows
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox import environments, libraries
 
 NAME = f"grove{os.getpid()}"  # of this process: several learn at once

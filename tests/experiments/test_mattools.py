@@ -23,7 +23,7 @@ from experiments.run.recording import make_record
 from experiments.run.summary import summarise
 from experiments.samples import Property, Sample
 from experiments.scorers.base import Score
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox.base import Execution, Outcome
 from sandbox.inside.tagged import dumps
 from tests.experiments.checkouts import DEV, UNIT_TEST, checkout, needs_dev

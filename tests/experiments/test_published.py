@@ -17,7 +17,7 @@ from experiments.benchmarks.mattools.unit_tests import (
     revive,
     verdict,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox.inside.decoding import decode
 from sandbox.inside.tagged import dumps
 

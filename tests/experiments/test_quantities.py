@@ -15,7 +15,7 @@ from experiments.scorers.quantities import (
     read_unit,
     within,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 CASES = data_of(__file__, "quantities")
 #: What code returns, and what a table cannot hold.

@@ -11,7 +11,7 @@ from experiments.record import Ending, Record, Row, mismatch, read_record, read_
 from experiments.run.recording import make_record
 from experiments.samples import Sample
 from experiments.scorers.base import Score
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.base import Execution, Outcome
 
 SAMPLE = Sample(Question("q", "How wide?", {"x": "float"}), labels={"area": "slabs"})

@@ -33,7 +33,7 @@ from experiments.report.tables import (
     spreadsheet,
 )
 from experiments.run.store import figures_path, trajectory_path
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from tests import chromium
 from tests.experiments.test_store import INFRA, row
 

@@ -8,7 +8,7 @@ from agents.budget import Budget
 from experiments.files import write_json
 from experiments.record import Row, read_rows
 from experiments.run.store import Store, figures_path
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 
 def row(question="a", seed=0, **changes):

@@ -61,7 +61,15 @@ async def test_the_documents_of_an_invented_world_also_when_they_are_read_again(
 # -- who may look into a document
 
 
-PRODUCT = ("agents", "docgen", "experiments", "indexes", "matsmith", "retrieval")
+PRODUCT = (
+    "agents",
+    "docgen",
+    "experiments",
+    "foundation",
+    "indexes",
+    "matsmith",
+    "retrieval",
+)
 #: LangChain's documents come and go here.
 EDGES = {"retrieval/langchain.py", "indexes/chunks.py"}
 #: Modules that render symbols and read something else with ``re`` or ``ast``.

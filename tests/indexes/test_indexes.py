@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from werkzeug import Response
 
 from docgen.render import document as text_of
+from foundation.errors import UsageError
 from indexes import RetrievalError
 from indexes.corpus import indexed_texts
 from indexes.dense import dense_index
@@ -19,7 +20,6 @@ from indexes.embedding import HashingEmbedding, build_embedding
 from indexes.graph import ByteTokenizer, graph_index, symbol_graph
 from indexes.lexical import TfidfIndex, lexical_index
 from indexes.pages.words import tokens
-from matsmith.core.errors import UsageError
 from tests.docgen.conftest import table
 
 VOLUME = "brickwork.wall.Wall.volume"

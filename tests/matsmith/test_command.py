@@ -9,8 +9,8 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, Field
 
-from matsmith.core.command import Word, guarded, read_options
-from matsmith.core.errors import UsageError
+from foundation.command import Word, guarded, read_options
+from foundation.errors import UsageError
 
 
 class Options(BaseModel, extra="forbid"):

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 import matsmith
 from agents.assistant import Answer, Figure, Value
 from agents.assistant.show import answer_html
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint

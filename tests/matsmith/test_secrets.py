@@ -13,8 +13,8 @@ from agents.base import Question
 from experiments.benchmarks.own import Task
 from experiments.command import main as run
 from experiments.samples import Sample
-from matsmith.core import secrets
-from matsmith.core.secrets import HIDDEN, LogFilter, redact, redacted
+from foundation import secrets
+from foundation.secrets import HIDDEN, LogFilter, redact, redacted
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, text, tool_calls
 

@@ -4,8 +4,8 @@ import pytest
 
 from experiments.benchmarks.folder.benchmark import MANIFEST, read_manifest
 from experiments.benchmarks.question_format import QuestionError, TaskSpec, read_file
-from matsmith.core.configuration import load, read_yaml
-from matsmith.core.errors import UsageError
+from foundation.configuration import load, read_yaml
+from foundation.errors import UsageError
 
 LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n"

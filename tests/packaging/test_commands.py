@@ -62,7 +62,7 @@ def test_one_page_lists_every_command_by_group(capsys):
             assert f" {name} " in shown
 
 
-LATE = """-c "from time import sleep; from matsmith.core.command import guarded as run
+LATE = """-c "from time import sleep; from foundation.command import guarded as run
 run(lambda: [print('x', flush=True), sleep(0.3), print('x' * 300_000)] and 0)" """
 
 

@@ -19,7 +19,16 @@ from sandbox import environments
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
-BELOW = ("agents", "conf", "docgen", "experiments", "indexes", "retrieval", "sandbox")
+BELOW = (
+    "agents",
+    "conf",
+    "docgen",
+    "experiments",
+    "foundation",
+    "indexes",
+    "retrieval",
+    "sandbox",
+)
 SMALL = ["limit=1", "model.strict=true", "out=run"]  # what a newcomer runs
 
 

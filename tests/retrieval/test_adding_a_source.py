@@ -7,7 +7,7 @@ from pathlib import Path
 from agents.budget import Meter
 from agents.runtime import open_client, open_retriever, open_writer
 from experiments.run.config import read_run
-from matsmith.core.configuration import CONF
+from foundation.configuration import CONF
 from sandbox import environments
 from sandbox.base import SandboxConfig
 

@@ -1,9 +1,9 @@
 import pytest
 
+from foundation.command import Group
+from foundation.configuration import CONF
 from indexes import RetrievalError
 from indexes.embedding import HashingEmbedding, build_embedding
-from matsmith.core.command import Group
-from matsmith.core.configuration import CONF
 from retrieval.config import read_config
 
 WALL = "brickwork.wall.Wall"

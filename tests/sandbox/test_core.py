@@ -12,11 +12,11 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foundation.errors import ActionableError
+from foundation.jsonl import JsonLines, read_lines
+from foundation.terminal import coloured, pieces, printable
 from indexes.corpus import building
 from matsmith import cache
-from matsmith.core.errors import ActionableError
-from matsmith.core.jsonl import JsonLines, read_lines
-from matsmith.core.terminal import coloured, pieces, printable
 from sandbox import environments
 
 # --- append-only JSON lines

@@ -201,7 +201,7 @@ def test_a_script_that_asks_ends_clean(tmp_path, httpserver):
 FEW = """
 import asyncio, resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
-from matsmith.core.errors import ActionableError
+from foundation.errors import ActionableError
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
 CODE = "import time\\ndef f():\\n    time.sleep(2)\\n    return 1"

@@ -36,7 +36,7 @@ from agents.assistant import AssistantConfig, store
 from agents.assistant.answers import Answer, Event
 from agents.assistant.session import Session, open_assistant
 from agents.assistant.show import WEB, answer_html
-from matsmith.core.errors import ActionableError, UsageError
+from foundation.errors import ActionableError, UsageError
 
 Body = TypeVar("Body", bound=BaseModel)
 BODY = 40_000_000  # bytes of a request: a question and its files

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from experiments.benchmarks.atomworld.crystal import Array, Crystal
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 Target = Literal["published", "literal"]
 

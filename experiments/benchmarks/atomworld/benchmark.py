@@ -33,7 +33,7 @@ from experiments.benchmarks.release import Folder, ReleaseError, entries, find
 from experiments.samples import Sample, absent, cached_file
 from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read_metrics
 from experiments.scorers.grading import extract_answer, grade
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 FILE = "structure.cif"
 _KEYS = {"problem_id", "action_prompt", "input", "output"}

@@ -21,7 +21,7 @@ from pymatgen.core import Lattice, Structure
 from pymatgen.io.cif import CifFile
 from pymatgen.util.coord import pbc_shortest_vectors
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from experiments.benchmarks.atomworld.actions import rotation
 from experiments.benchmarks.atomworld.crystal import PROTOTYPES, Array, Crystal
 from experiments.benchmarks.atomworld.generate import AXES, COMMON, structure
 from experiments.benchmarks.release import ReleaseError, entries
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 Family = Literal["pointworld", "cif_repair", "cif_gen", "structprop"]
 CIF = Block("cif")

@@ -25,7 +25,7 @@ from experiments.benchmarks.release import (
     listed,
     picture,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 #: How an answer is read: JSON, code, a FASTA sequence, a box in degrees, or text as it is.
 Form = Literal["json", "code", "fasta", "box", "text"]

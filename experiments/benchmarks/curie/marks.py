@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from agents.answer_formats import Json
 from experiments.scorers.judge import Judge
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 #: What prompts and judges are told.
 PROMPTS: Mapping[str, str] = data_of(__file__, "prompts")

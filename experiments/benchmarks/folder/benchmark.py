@@ -30,9 +30,9 @@ from experiments.benchmarks.question_format import (
 from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.properties import PropertyScorer
-from matsmith.core.command import Command, Commas, Word, run_one_of
-from matsmith.core.progress import meter
-from matsmith.core.terminal import printable
+from foundation.command import Command, Commas, Word, run_one_of
+from foundation.progress import meter
+from foundation.terminal import printable
 from sandbox import environments, libraries, stoppable
 
 _COMMANDS = "Questions that have a reference solution: those in a folder of one's own, and ours."
@@ -223,7 +223,7 @@ async def _check(options: FolderOptions) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0: all is well, 1: findings (see `matsmith.core.command`)."""
+    """Run the command; 0: all is well, 1: findings (see `foundation.command`)."""
     program = "matsmith folder"
     check = Command(f"{program} check", ABOUT, FolderOptions, _check)
     return run_one_of(program, _COMMANDS, {"check": check}, arguments)

@@ -28,8 +28,8 @@ from experiments.benchmarks.question_gold import ReferenceGold
 from experiments.samples import Sample
 from experiments.scorers.base import FIRST_WRONG, Metric, Score, ScoringContext
 from experiments.scorers.properties import PropertyScorer
+from foundation.progress import saying
 from indexes.corpus import building, replaced_folder
-from matsmith.core.progress import saying
 from sandbox import environments, libraries
 
 BASE = "live"

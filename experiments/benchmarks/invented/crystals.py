@@ -13,7 +13,7 @@ from itertools import combinations, product, starmap
 from typing import Any
 
 from experiments.benchmarks.invented.lexicon import Draw
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 _TABLES: Mapping[str, Any] = data_of(__file__)
 #: Atomic number, mass, electronegativity (Pauling).

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 T = TypeVar("T")
 _TABLES: Mapping[str, Any] = data_of(__file__)

@@ -35,9 +35,9 @@ from experiments.benchmarks.mattools.published import (
 from experiments.benchmarks.question_gold import public_symbols
 from experiments.samples import Property, Sample, json_entries
 from experiments.scorers.properties import PropertyScorer
-from matsmith.core.configuration import data_of
-from matsmith.core.errors import UsageError
-from matsmith.core.targets import describe
+from foundation.configuration import data_of
+from foundation.errors import UsageError
+from foundation.targets import describe
 from sandbox import environments
 
 RECORDED = "recorded_round1.jsonl"

@@ -12,7 +12,7 @@ from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, json_entries
 from experiments.scorers.grading import ChoiceScorer
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 _PROMPT = str(data_of(__file__))
 LETTERS = ("A", "B", "C", "D")

@@ -26,7 +26,7 @@ from experiments.benchmarks.release import (
     picture,
 )
 from experiments.samples import Sample, absent, cached_file
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 SAMPLES = Path(__file__).with_name("samples")
 MAX_IMAGE = 20_000_000  # bytes

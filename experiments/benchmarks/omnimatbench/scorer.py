@@ -15,7 +15,7 @@ from experiments.scorers.base import Metric, Score, Scorer, ScoringContext, read
 from experiments.scorers.beside import beside, pictures
 from experiments.scorers.grading import extract_answer, grade, reading_rule
 from experiments.scorers.judge import Point, numbers
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 Split = Literal["cal", "qa", "all"]
 

@@ -28,7 +28,7 @@ from experiments.scorers.quantities import (
     plain,
     read_unit,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 #: Characters of a number.
 MAX_NUMBER = 200

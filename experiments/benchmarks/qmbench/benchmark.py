@@ -43,7 +43,7 @@ from experiments.scorers.quantities import (
     read_uncertainty,
     within,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox.inside.values import plain
 
 _PROMPTS = data_of(__file__, "prompts")

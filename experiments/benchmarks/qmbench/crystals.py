@@ -16,7 +16,7 @@ import numpy as np
 import spglib
 from pymatgen.core import Lattice, Structure
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 Rng = np.random.Generator
 #: Values of a prompt, and keys of its problem.

@@ -16,7 +16,7 @@ from agents.base import Image
 from experiments.benchmarks.qmbench import crystals
 from experiments.benchmarks.qmbench.crystals import Drawn, Rng, choice
 from experiments.benchmarks.qmbench.problem import Integer, Problem
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 
 def chern(p: int, q: int, t: float, m: float) -> int:

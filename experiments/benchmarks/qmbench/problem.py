@@ -18,8 +18,8 @@ from pydantic import (
 )
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from matsmith.core.configuration import read_yaml
-from matsmith.core.errors import UsageError
+from foundation.configuration import read_yaml
+from foundation.errors import UsageError
 
 Kind = Literal["choice", "number", "text", "poscar"]
 _PICTURES = {".png", ".jpg", ".jpeg", ".webp"}

@@ -31,7 +31,7 @@ from agents.assistant.terminal import Terminal
 from agents.base import Usage
 from agents.models import ModelClient, Reply
 from agents.models.reply import Sent, read
-from matsmith.core.command import guarded
+from foundation.command import guarded
 from tests.agents.scripted import code_reply
 
 SECONDS = 600.0  # for one question

@@ -15,7 +15,7 @@ import pytest
 from agents.assistant import Answer, OutputFile, Value, store
 from agents.assistant.files import attach, look, mentioned
 from agents.assistant.show import sentence
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.base import Sandbox
 from tests.agents.assistant.acceptance import FILES
 from tests.agents.scripted import code_reply

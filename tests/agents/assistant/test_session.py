@@ -16,7 +16,7 @@ from agents.episode import Context
 from agents.runtime import Runtime, open_client
 from agents.systems.single import Single
 from agents.systems.tools import Tools
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 from sandbox.base import Sandbox
 from tests.agents.scripted import code_reply
 from tests.endpoint import Endpoint, tool_calls

@@ -14,7 +14,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from sandbox.factory import available
 from tests.agents.scripted import code_reply
 from tests.endpoint import Body, Endpoint, late, respond

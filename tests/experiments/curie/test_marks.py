@@ -16,7 +16,7 @@ from experiments.benchmarks.curie import grade as grade_module
 from experiments.benchmarks.curie import marks
 from experiments.benchmarks.curie.benchmark import CurieBenchmark
 from experiments.benchmarks.curie.marks import Box, Pair, iou, lmscore, offset, read_box
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from tests.endpoint import Endpoint
 from tests.experiments.runs import judge as judge_of
 

@@ -12,7 +12,7 @@ from experiments.benchmarks.omnimatbench.benchmark import OmniMatBenchmark
 from experiments.benchmarks.omnimatbench.slots import Slots
 from experiments.benchmarks.release import ReleaseError
 from experiments.command import main
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from tests.endpoint import Endpoint, text
 from tests.experiments import runs
 from tests.experiments.runs import judging, metrics, openai, rows

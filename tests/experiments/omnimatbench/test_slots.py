@@ -21,7 +21,7 @@ from experiments.benchmarks.omnimatbench.slots import (
     significant_figures,
     threshold,
 )
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 TABLES = data_of(__file__, "tables")
 SLOTS = (

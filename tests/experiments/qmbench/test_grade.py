@@ -15,7 +15,7 @@ from experiments.benchmarks.qmbench import grade
 from experiments.benchmarks.qmbench.benchmark import Stated, choice_share
 from experiments.benchmarks.qmbench.crystals import Compound, poscar_of, slab, vacancy
 from experiments.scorers.quantities import ReadingError, read_number, within
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "qmbench"
 published = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from experiments.benchmarks.qmbench.benchmark import QMBenchmark
 from experiments.benchmarks.qmbench.problem import ProblemError, read_problem
 from experiments.command import main
-from matsmith.core.configuration import data_of
+from foundation.configuration import data_of
 from tests.endpoint import Endpoint, text
 from tests.experiments.runs import asked, judging, openai, rows, summary
 

@@ -31,10 +31,10 @@ from experiments.benchmarks.question_format import (
     read_gold,
 )
 from experiments.scorers.properties import not_runnable
-from matsmith.core.command import Command
-from matsmith.core.errors import UsageError
-from matsmith.core.progress import meter
-from matsmith.core.terminal import printable
+from foundation.command import Command
+from foundation.errors import UsageError
+from foundation.progress import meter
+from foundation.terminal import printable
 from sandbox import environments, stoppable
 from sandbox.base import Execution, Outcome
 

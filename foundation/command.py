@@ -21,11 +21,11 @@ from typing import Any, Generic, TypeVar, get_origin
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 
-from matsmith.core.configuration import Conf, merged, pairs, place, read_value
-from matsmith.core.errors import ActionableError, UsageError
-from matsmith.core.secrets import guarded_output
-from matsmith.core.targets import describe
-from matsmith.core.terminal import printable
+from foundation.configuration import Conf, merged, pairs, place, read_value
+from foundation.errors import ActionableError, UsageError
+from foundation.secrets import guarded_output
+from foundation.targets import describe
+from foundation.terminal import printable
 
 INTERRUPTED = 130
 TERMINATED = 143

@@ -19,15 +19,10 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
-_HERE = Path(__file__).resolve().parents[1]
-#: In a wheel everything lies below ``matsmith``, in a checkout beside it.
-CONF = next(
-    folder
-    for folder in (_HERE / "_packages" / "conf", _HERE.parent / "conf")
-    if folder.is_dir()
-)
+#: Beside this package, in a checkout and in a wheel.
+CONF = Path(__file__).resolve().parents[1] / "conf"
 #: Groups whose choices other distributions can add, by their group of entry points.
 PLUGINS = {
     "system": "matsmith.systems",

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from matsmith.core.errors import UsageError
+from foundation.errors import UsageError
 
 #: What a default can be that a configuration writes out.
 _WRITTEN = (str, int, float, type(None), list, tuple, Mapping, Path)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from matsmith.core.errors import ActionableError
-from matsmith.core.terminal import printable
+from foundation.errors import ActionableError
+from foundation.terminal import printable
 
 
 class JsonLines:

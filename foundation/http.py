@@ -8,7 +8,7 @@ from typing import Any
 
 from httpx2 import AsyncClient, Limits, Request, Response
 
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 MOST = 64 * 2**20  # decoded bytes of a response
 #: What responses may be packed with, and what that is to zlib.

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from matsmith.core.errors import EndpointError
-from matsmith.core.refusals import LONGEST_WAIT, refusal
-from matsmith.core.secrets import redact, register
+from foundation.errors import EndpointError
+from foundation.refusals import LONGEST_WAIT, refusal
+from foundation.secrets import redact, register
 
 OPENAI = "https://api.openai.com/v1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0  # seconds between tries
@@ -89,7 +89,7 @@ class Endpoint:
         import openai  # noqa: PLC0415 - see above
         from httpx2 import Response  # noqa: PLC0415
 
-        from matsmith.core.http import CUT, BoundedClient  # noqa: PLC0415
+        from foundation.http import CUT, BoundedClient  # noqa: PLC0415
 
         if (
             self._client is None

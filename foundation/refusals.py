@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from matsmith.core.errors import EndpointError
+from foundation.errors import EndpointError
 
 #: Seconds that an endpoint may ask for, and that a model may take to load.
 LONGEST_WAIT = 600.0
