@@ -24,6 +24,7 @@ from experiments.report.tables import (
     percent,
 )
 from experiments.scorers.base import Metric, measuring
+from experiments.scorers.grading import GIVEN_LETTER, RIGHT_LETTER
 from experiments.stats import Interval, ratio_interval
 from foundation.configuration import data_of
 
@@ -203,6 +204,29 @@ def _spent(row: Row, spent: Spent) -> float:
     """What is unknown is within no budget."""
     amount = row.calls if spent == "calls" else row.tokens
     return math.inf if amount is None else amount
+
+
+def letters_given(runs: Sequence[Run]) -> Table:
+    """How often each letter was given to questions of one choice, beside how often it is right.
+
+    Models lean towards a letter: counts that differ from those of the right ones show it.
+    """
+    headings = (GIVEN_LETTER, RIGHT_LETTER)
+    counts = {
+        (run.label, kind): Counter(
+            row.artefacts[kind] for row in run.scored if GIVEN_LETTER in row.artefacts
+        )
+        for run in runs
+        for kind in headings
+    }
+    letters = sorted({letter for count in counts.values() for letter in count})
+    if not letters:
+        return [], []
+    lines = [
+        [f"{label}: {kind}", *(str(count[letter]) for letter in letters)]
+        for (label, kind), count in counts.items()
+    ]
+    return ["letters", *letters], lines
 
 
 def failures(runs: Sequence[Run]) -> Table:

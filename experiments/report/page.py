@@ -24,7 +24,7 @@ from markupsafe import Markup, escape
 from experiments.files import write_text
 from experiments.record import Row
 from experiments.report.figures import run_figure
-from experiments.report.groups import breakdown, failures, over_budget
+from experiments.report.groups import breakdown, failures, letters_given, over_budget
 from experiments.report.plots import over_choices
 from experiments.report.published import beside_published
 from experiments.report.runs import Choices, Run, group_names, load_runs
@@ -158,6 +158,7 @@ def render(
                 for label in labels
             ),
             ("Failure reasons", "", failures(runs), ""),
+            ("Letters", "", letters_given(runs), ""),
             *(
                 [("Published figures", "", beside_published(runs), "")]
                 if published

@@ -37,6 +37,8 @@ class Metric:
         comma between: the mean over the first one's groups of such means.
     unit
         ``%`` for a share; anything else has no bounds.
+    every
+        A label: a group of its answers counts once, and only where each of them has the full value.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Metric:
     out_of: str = ""
     macro: str = ""
     unit: str = "%"
+    every: str = ""
 
 
 def read_metrics(module: str) -> Mapping[str, tuple[Metric, ...]]:
@@ -95,6 +98,8 @@ def measuring(
     rows: Iterable[Row], metric: Metric
 ) -> Callable[[Row], tuple[float, float]]:
     """How answers of one set are measured: as `measure`, each group of a macro mean alike."""
+    if metric.every:
+        return _measuring_all(rows, metric)
     if not metric.macro:
         return lambda row: measure(row, metric)
     labels = metric.macro.split(",")
@@ -113,6 +118,30 @@ def measuring(
             siblings[group(row)[:-1]] if len(labels) > 1 else 1
         )
         return (gained / weight, total / weight) if weight else (0.0, 0.0)
+
+    return weighed
+
+
+def _measuring_all(
+    rows: Iterable[Row], metric: Metric
+) -> Callable[[Row], tuple[float, float]]:
+    """Each of a group's ``n`` answers contributes ``1/n``: to both sums, or to the total alone."""
+    sizes: Counter[str] = Counter()
+    missed: set[str] = set()
+    for row in rows:
+        value, total = measure(row, metric)
+        group = row.labels.get(metric.every, row.question_id)
+        sizes[group] += bool(total)
+        if value < total:
+            missed.add(group)
+
+    def weighed(row: Row) -> tuple[float, float]:
+        _, total = measure(row, metric)
+        group = row.labels.get(metric.every, row.question_id)
+        if not total:
+            return 0.0, 0.0
+        share = 1 / sizes[group]
+        return (0.0 if group in missed else share), share
 
     return weighed
 

@@ -166,6 +166,20 @@ def published_letter(reply: str) -> str:
     return reply.strip().replace("<answer>", "").replace("</answer>", "").strip()
 
 
+#: Artefact of answers that are one letter: which one was given, ``-`` for none.
+GIVEN_LETTER = "given"
+RIGHT_LETTER = "right"
+#: Label of questions that are asked several times with their choices in another order.
+ROTATED = "question"
+CIRCULAR = Metric(
+    "fair",
+    "circular",
+    "questions whose letter is right in every order of their choices (guessing: less than 1 %"
+    " of four orders)",
+    every=ROTATED,
+)
+
+
 @dataclass(frozen=True)
 class ChoiceScorer(Scorer):
     """Compares the letter of a reply with the right one.
@@ -210,8 +224,8 @@ class ChoiceScorer(Scorer):
             passed={"letter": right},
             reasons={} if right else {"letter": reason},
             artefacts={
-                "given": letter,
-                "right": str(sample.target),
+                GIVEN_LETTER: letter,
+                RIGHT_LETTER: str(sample.target),
                 "read from": reading_rule(trajectory),
             },
         )

@@ -1,6 +1,7 @@
 """MatTools QA: letters, files, and the main command through a real HTTP endpoint."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from experiments.benchmarks.mattools.qa import (
     answering_prompt,
     mattools_qa,
     read_questions,
+    rotated,
 )
 from experiments.benchmarks.release import ReleaseError
 from experiments.command import main
@@ -184,3 +186,49 @@ def test_documents_stand_before_the_question_with_rag(endpoint, questions, tmp_p
     prompt = endpoint.bodies[0]["messages"][-1]["content"]
     assert prompt.count("<document name=") == 2
     assert prompt.index("</documents>") < prompt.index("<question>")
+
+
+def test_choices_move_on_and_the_right_text_stays_right():
+    lettered = {key: f"{key}. {text}" for key, text in CHOICES.items()}
+    for choices in (CHOICES, lettered):
+        for by in range(1, 4):
+            moved = rotated(QUESTION | {"choices": choices}, by)
+            assert moved["choices"][moved["correct_answer"]] == "norm"
+            assert sorted(moved["choices"].values()) == sorted(CHOICES.values())
+            assert moved["correct_answer"] == "ABCD"[by]
+
+
+def test_a_model_that_always_says_a_knows_nothing_in_every_order(
+    httpserver, questions, tmp_path, capsys
+):
+    endpoint = Endpoint(httpserver).play(lambda _: text("<answer>A</answer>"))
+    out = tmp_path / "run"
+    run = command(questions, endpoint.url, out, "benchmark.permute=4")
+    assert main(run) == 0
+    assert len(endpoint.bodies) == 48
+    found = {metric["title"]: metric for metric in summary(out)["metrics"]}
+    assert (found["fair"]["sum"], found["fair"]["total"]) == (12, 48)
+    assert (found["circular"]["sum"], found["circular"]["total"]) == (0, 12)
+    page = (out / "report.html").read_text()
+    assert "Letters" in page
+    assert main([*run[:-1], "benchmark.permute=5"]) == 2
+    assert "a question has 4 orders" in capsys.readouterr().err
+
+
+def test_a_model_that_knows_the_text_is_right_in_every_order(
+    httpserver, questions, tmp_path
+):
+    def knows(body):
+        choices = re.findall(
+            r"<choice>([A-D])\. (\w+)", body["messages"][-1]["content"]
+        )
+        return text(
+            f"<answer>{next(key for key, what in choices if what == 'inv')}</answer>"
+        )
+
+    endpoint = Endpoint(httpserver).play(knows)
+    out = tmp_path / "run"
+    assert main(command(questions, endpoint.url, out, "benchmark.permute=4")) == 0
+    found = {metric["title"]: metric["sum"] for metric in summary(out)["metrics"]}
+    # Of twelve questions "inv" is the right choice of three.
+    assert (found["fair"], found["circular"]) == (12, pytest.approx(3))

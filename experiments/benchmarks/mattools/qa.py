@@ -11,7 +11,7 @@ from agents.base import Question
 from experiments.benchmarks.own import Task
 from experiments.benchmarks.release import ReleaseError
 from experiments.samples import Sample, json_entries
-from experiments.scorers.grading import ChoiceScorer
+from experiments.scorers.grading import CIRCULAR, ROTATED, ChoiceScorer
 from foundation.configuration import data_of
 
 _PROMPT = str(data_of(__file__))
@@ -24,35 +24,65 @@ def mattools_qa(
     path: Path | None = None,
     packages: Sequence[str] = ("pymatgen",),
     environment: str = "live",
+    permute: int = 1,
     name: str = "mattools_qa",
 ) -> Task:
     """Questions numbered from 0; ``conf/benchmark/mattools_qa.yaml`` explains the keys."""
-    file = Path(path or SAMPLE)
-    samples = []
-    for number, each in enumerate(read_questions(file)):
-        question = Question(str(number), answering_prompt(each), answer=Letters())
-        right = each["correct_answer"]
-        source = each["source"]
-        area = "/".join(source.rpartition("/")[0].split("/")[:2])
-        labels = {
-            name: text
-            for name, text in (("kind", each["kind"]), ("area", area))
-            if text
-        }
-        samples.append(
-            Sample(
-                question,
-                (),
-                environment,
-                labels,
-                target=right,
-                cluster=source,
-                reference=right,
-            )
+    if not 1 <= permute <= len(LETTERS):
+        raise ReleaseError(
+            f"permute={permute}: a question has {len(LETTERS)} orders of its choices"
         )
+    file = Path(path or SAMPLE)
+    samples = [
+        _sample(number, rotated(question, by), by, environment, rotations=permute)
+        for number, question in enumerate(read_questions(file))
+        for by in range(permute)
+    ]
     if not samples:
         raise ReleaseError(f"{file}: contains no question")
-    return Task(samples, ChoiceScorer(), packages, name)
+    scorer = ChoiceScorer()
+    if permute > 1:
+        scorer = ChoiceScorer(metrics=(*scorer.metrics, CIRCULAR))
+    return Task(samples, scorer, packages, name)
+
+
+def _sample(
+    number: int,
+    content: Mapping[str, Any],
+    by: int,
+    environment: str,
+    *,
+    rotations: int,
+) -> Sample:
+    name = f"{number}-{by}" if by else str(number)
+    source = content["source"]
+    labels = {
+        "kind": content["kind"],
+        "area": "/".join(source.rpartition("/")[0].split("/")[:2]),
+        ROTATED: str(number) if rotations > 1 else "",
+    }
+    right = content["correct_answer"]
+    return Sample(
+        Question(name, answering_prompt(content), answer=Letters()),
+        environment=environment,
+        labels={label: text for label, text in labels.items() if text},
+        target=right,
+        # The orders of one question are not independent, and those of one symbol neither.
+        cluster=source or (str(number) if rotations > 1 else ""),
+        reference=right,
+    )
+
+
+def rotated(question: Mapping[str, Any], by: int) -> dict[str, Any]:
+    """The same question with every choice ``by`` letters further on."""
+    texts = [_unlettered(key, question["choices"][key]) for key in LETTERS]
+    moved = dict(zip(LETTERS, texts[-by:] + texts[:-by], strict=True))
+    right = LETTERS.index(question["correct_answer"]) + by
+    return {
+        **question,
+        "choices": moved if by else question["choices"],
+        "correct_answer": LETTERS[right % len(LETTERS)],
+    }
 
 
 def read_questions(path: Path) -> Iterator[dict[str, Any]]:
@@ -103,12 +133,17 @@ def _questions(item: Any) -> Iterator[dict[str, Any]]:
 
 def answering_prompt(question: Mapping[str, Any]) -> str:
     """What a model is asked: the question, four choices, one letter in tags."""
-    choices = {}
-    for key, text in question["choices"].items():
-        lettered = text[:1] == key and text[1:2] in {
-            ".",
-            ")",
-            ":",
-        }  # as published ones are
-        choices[key.lower()] = text if lettered else f"{key}. {text}"
+    choices = {
+        key.lower(): text if _is_lettered(key, text) else f"{key}. {text}"
+        for key, text in question["choices"].items()
+    }
     return _PROMPT.format(question=question["question"], **choices)
+
+
+def _is_lettered(key: str, text: str) -> bool:
+    """Whether a choice brings its own letter, as published ones do."""
+    return text[:1] == key and text[1:2] in {".", ")", ":"}
+
+
+def _unlettered(key: str, text: str) -> str:
+    return text[2:].lstrip() if _is_lettered(key, text) else text
