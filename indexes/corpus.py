@@ -29,6 +29,7 @@ from pydantic import TypeAdapter
 
 from docgen import prose, render
 from docgen.symbols import Chunk, Entry, Symbol
+from indexes.checksums import CHECKSUMS, damage, write_checksums
 from indexes.pages import ALIASES, PAGES, Documents, Page
 from indexes.table import SymbolTable
 
@@ -36,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 _PAGES_FORM = 2  # raised when pages say other things of the same entries
 _DOCUMENTS, _MANIFEST, _STAMP = "documents.jsonl", "manifest.json", "stamp.json"
+_UNFINISHED = "unfinished"  # lies in the folder of an index until it is complete
+_MARKS = (_STAMP, _UNFINISHED)
 #: What the folder of a corpus is not named by.
 _STALE = (("sources_digest", "source files changed"), ("code", "code changed"))
 
@@ -189,6 +192,8 @@ def read_corpus(cache: Path, wanted: Manifest) -> Corpus | None:
         payload = (folder / _DOCUMENTS).read_bytes()
         if hashlib.sha256(payload).hexdigest() != stored.documents_digest:
             raise ValueError(f"{_DOCUMENTS} does not match its checksum")  # noqa: TRY301
+        if about["checksum"] != _about_checksum(about["manifest"], about["aliases"]):
+            raise ValueError(f"{_MANIFEST} does not match its checksum")  # noqa: TRY301
         entries = [_entry_of(line) for line in payload.splitlines()]
         return Corpus(stored, entries, dict(about["aliases"]), folder)
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -213,11 +218,21 @@ def write_corpus(
         writers=_counted(symbol.writer for symbol in symbols),
         examples=_counted(symbol.example for symbol in symbols),
     )
-    about = {"manifest": asdict(finished), "aliases": dict(aliases)}
+    described, named = asdict(finished), dict(aliases)
+    about = {
+        "manifest": described,
+        "aliases": named,
+        "checksum": _about_checksum(described, named),
+    }
     with replaced_folder(folder) as fresh:
         (fresh / _DOCUMENTS).write_bytes(payload)
         (fresh / _MANIFEST).write_text(json.dumps(about, indent=1), encoding="utf-8")
     return Corpus(finished, list(entries), dict(aliases), folder)
+
+
+def _about_checksum(manifest: object, aliases: object) -> str:
+    text = json.dumps([manifest, aliases], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 Made = tuple[Sequence[Entry], Mapping[str, str]]
@@ -281,7 +296,7 @@ class IndexFolder:
     Attributes
     ----------
     marked
-        Whether it was marked as made of just these documents.
+        Whether it was marked as complete, and all its files match their checksums.
     """
 
     path: Path
@@ -289,31 +304,57 @@ class IndexFolder:
     stamp: bytes
 
     def mark(self) -> None:
-        """Note what the index is made of: later, it is used as it is."""
+        """Note that the index is complete, and its checksums: later, it is used as it is."""
+        self.mark_unfinished()
+        (self.path / _UNFINISHED).unlink()
+
+    def mark_unfinished(self) -> None:
+        """Note what the index is made of, and the checksums of what there is so far."""
+        (self.path / _UNFINISHED).touch()
         (self.path / _STAMP).write_bytes(self.stamp)
+        write_checksums(self.path, leave_out=_MARKS)
+
+    def begin_changes(self) -> None:
+        """Note that files change from now on: they have no checksums until a mark."""
+        (self.path / _UNFINISHED).touch()
+        (self.path / _STAMP).write_bytes(self.stamp)
+        (self.path / CHECKSUMS).unlink(missing_ok=True)
 
 
 @asynccontextmanager
 async def index_folder(
-    corpus: Corpus, name: str, form: int, **more: str
+    corpus: Corpus, name: str, form: int, *, resumable: bool = False, **more: str
 ) -> AsyncIterator[IndexFolder]:
-    """The folder of an index; one that was made of anything else is removed.
+    """The folder of an index; one that is damaged or made of anything else is removed.
 
     ``form`` is raised when the same documents are indexed in another way; ``more`` is what else
-    decides the index. Others wait while the block runs.
+    decides the index. An unfinished index is removed, too, unless it is ``resumable``. Others
+    wait while the block runs.
     """
     parent = corpus.folder.parent.parent / "indexes"
     folder = parent / f"{corpus.folder.name}-{_slug(name, 80)}"
     about = {"format": form, "documents": corpus.manifest.documents_digest, **more}
     stamp = json.dumps(about).encode()
     async with building_together(folder):
-        file = folder / _STAMP
-        marked = file.is_file() and file.read_bytes() == stamp
-        if folder.exists() and not marked:
-            _log.warning("index %s does not match its corpus: rebuilding it", folder)
+        if folder.exists() and (fault := _fault(folder, stamp, resumable=resumable)):
+            _log.warning("index %s %s: rebuilding it", folder, fault)
             shutil.rmtree(folder)
+        marked = folder.exists() and not (folder / _UNFINISHED).exists()
         folder.mkdir(parents=True, exist_ok=True)
         yield IndexFolder(folder, marked, stamp)
+
+
+def _fault(folder: Path, stamp: bytes, *, resumable: bool) -> str | None:
+    """Why the folder of an index cannot be used."""
+    file = folder / _STAMP
+    if not file.is_file() or file.read_bytes() != stamp:
+        return "does not match its corpus"
+    if (folder / CHECKSUMS).exists():
+        wrong = damage(folder, leave_out=_MARKS)
+        return None if wrong is None else f"is damaged ({wrong})"
+    if resumable and (folder / _UNFINISHED).exists():
+        return None
+    return "has no checksums"
 
 
 async def written_pages(corpus: Corpus) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from indexes.corpus import Corpus, index_folder, indexed_texts
 from indexes.pages.words import tokens
 
-_log = logging.getLogger(__name__)
 _FORMAT = 2  # of the indexed texts and tokens
 
 
@@ -23,12 +21,7 @@ async def lexical_index(corpus: Corpus) -> TfidfIndex:
     """The lexical index of a corpus, loaded when it fits, else built and stored."""
     async with index_folder(corpus, "tfidf", _FORMAT) as place:
         if place.marked:
-            try:
-                return TfidfIndex.load(place.path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                _log.warning(
-                    "index %s is damaged (%s): rebuilding it", place.path, error
-                )
+            return TfidfIndex.load(place.path)
         index = TfidfIndex.build(indexed_texts(corpus))
         index.save(place.path)
         place.mark()
@@ -51,7 +44,7 @@ class TfidfIndex:
 
     @classmethod
     def load(cls, folder: Path) -> TfidfIndex:
-        """Read what :meth:`save` wrote; a damaged file is an OSError, ValueError or KeyError."""
+        """Read what :meth:`save` wrote."""
         vocabulary = json.loads(
             (folder / "tfidf-vocabulary.json").read_text(encoding="utf-8")
         )
