@@ -17,6 +17,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 from foundation.errors import ActionableError
+from foundation.terminal import printable
 
 
 class SourceError(ActionableError):
@@ -48,6 +49,7 @@ class SourceFile:
     is_package: bool
 
 
+_METADATA = 1 << 16  # characters of METADATA that are read: its headers stand first
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
 _TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.py")
 
@@ -157,10 +159,15 @@ def owners_of(folder: Path) -> dict[str, tuple[str, str | None]]:
         if not (metadata.is_file() and record.is_file()):
             continue
         with metadata.open(encoding="utf-8", errors="replace") as stream:
-            headers = HeaderParser().parse(stream)
-        owner = (str(headers["Name"]), str(headers["Version"]))
-        with record.open(encoding="utf-8", newline="") as stream:
-            for row in csv.reader(stream):
-                if row and row[0].endswith(".py"):
-                    owners[row[0]] = owner
+            headers = HeaderParser().parsestr(stream.read(_METADATA))
+        owner = (printable(headers["Name"]), printable(headers["Version"]))
+        try:
+            with record.open(encoding="utf-8", errors="replace", newline="") as stream:
+                for row in csv.reader(stream):
+                    if row and row[0].endswith(".py"):
+                        owners[row[0]] = owner
+        except csv.Error as error:
+            raise SourceError(
+                f"{printable(record)}: cannot be read ({error}); install the package again"
+            ) from None
     return owners

@@ -22,7 +22,6 @@ from sandbox.base import SandboxConfig
 from sandbox.bubblewrap import Bubblewrap
 from sandbox.pool import PooledSandbox
 
-STAMP = ".bytecode"
 #: For one share; what is not compiled by then is compiled when it is imported.
 SECONDS = 300.0
 SHARE = 50  # modules that are compiled together: a result has at most 16 MB
@@ -63,14 +62,16 @@ def _sources(environment: environments.Environment) -> list[Sources]:
         Sources(
             environment.packages.parent,
             f"/env/lib/{environment.python}",
-            environment.folder / STAMP,
+            environment.folder / environments.BYTECODE,
         )
     ]
     own = environment.own
     if own is not None and os.access(own, os.W_OK):
         cache = own / environments.COMPILED  # replaced with the packages
         cache.mkdir(exist_ok=True)
-        places.append(Sources(own, environments.IN_FRONT, cache / STAMP))
+        places.append(
+            Sources(own, environments.IN_FRONT, cache / environments.BYTECODE)
+        )
     return places
 
 

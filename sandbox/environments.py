@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import logging
 import os
@@ -44,7 +43,7 @@ SYSTEM = "/usr"  # the base of a Python that the system's folders already show
 DESCRIPTION, PACKAGES, DOCUMENTED = "overlay.json", "packages", "documented"
 IN_FRONT = "/own"  # where the sandbox shows the packages of an overlay
 INSIDE = "inside.cfg"  # pyvenv.cfg as it must read inside
-STAMP = ".complete.json"
+STAMP, BYTECODE = ".complete.json", ".bytecode"  # it is complete; it is compiled
 CURRENT = "{}.{}".format(*sys.version_info)
 OWN = "own files"
 COMPILED = "__pycache__"
@@ -230,25 +229,41 @@ def build(name: str, *, say: Callable[[str], None] = lambda _: None) -> Environm
     with FileLock(target.with_name(f"{target.name}.lock")):  # a second builder waits
         facts = json.loads(stamp.read_text()) if stamp.exists() else None
         if facts is None or _is_stale(facts, overlay):
-            shutil.rmtree(target, ignore_errors=True)
-            try:
-                facts = (
-                    _link(overlay, base, target)
-                    if overlay and base
-                    else _install(name, target, say)
-                )
-            except BaseException:
-                shutil.rmtree(target, ignore_errors=True)
-                raise
-            facts["packages"] = _distributions(target) | facts["packages"]
-            unfinished = target / "stamp.json"
-            unfinished.write_text(json.dumps(facts, indent=1))
-            unfinished.rename(stamp)  # last: a half-built environment has no stamp
+            facts = _make(name, target, overlay, base, say)
     if overlay is not None and base is not None:
         return replace(base, name=name, own=overlay.packages)
     return Environment(
         name, target, Path(facts["prefix"]), facts["base"], facts["python"]
     )
+
+
+def _make(
+    name: str,
+    target: Path,
+    overlay: Overlay | None,
+    base: Environment | None,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Build beside the place of the environment, and move it there when it is complete.
+
+    A package could bring a stamp of its own, which nobody must read after a crash.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    building = target.with_name(f"{target.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    try:
+        if overlay is not None and base is not None:
+            facts = _link(overlay, base, building)
+        else:
+            facts = _install(name, building, say)
+        facts["packages"] = (
+            _distributions(building, facts["python"]) | facts["packages"]
+        )
+        (building / STAMP).write_text(json.dumps(facts, indent=1))
+        building.rename(target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return facts
 
 
 def _is_stale(facts: Mapping[str, Any], overlay: Overlay | None) -> bool:
@@ -280,11 +295,13 @@ def _install(name: str, target: Path, say: Callable[[str], None]) -> dict[str, A
         "^home *= *(.+)$", (target / "pyvenv.cfg").read_text(), re.MULTILINE
     )[0]
     prefix, python = str(Path(home).parent), next(target.glob("lib/python3*")).name
+    made = _own_files(target)
     say("installing the pinned packages")
     install = ["pip", "install", *options, "--require-hashes", "--python", str(target)]
     with tempfile.TemporaryDirectory() as folder:  # no uv.toml of the folder has a say
         copy_lock(name, Path(folder))
         uv([*install, "--requirement", f"{folder}/{lock.name}"], Path(folder))
+    _refuse_overwritten(name, target, python, made)
     base = SYSTEM if prefix == SYSTEM else "/python"
     inside = target / INSIDE
     inside.write_text(f"home = {base}/bin\ninclude-system-site-packages = false\n")
@@ -424,10 +441,48 @@ def installed_versions(name: str) -> Mapping[str, str]:
     return packages
 
 
-def _distributions(target: Path) -> dict[str, str]:
-    site = next(target.glob("lib/python3*/site-packages"))
-    installed = importlib.metadata.distributions(path=[str(site)])
-    pairs = (
-        (re.sub(r"[-_.]+", "-", item.name).lower(), item.version) for item in installed
-    )
-    return dict(sorted(pairs))
+def _own_files(target: Path) -> dict[Path, tuple[int, ...]]:
+    """What a virtual environment consists of, to see later whether it is still that."""
+    paths = [target, *target.iterdir(), *(target / "bin").iterdir()]
+    return {path: _identity(path) for path in paths if not path.is_dir()}
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    status = path.lstat()
+    return (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns)
+
+
+def _refuse_overwritten(
+    name: str, target: Path, python: str, made: Mapping[Path, tuple[int, ...]]
+) -> None:
+    """Raise where packages put files in place of those of the environment itself."""
+    reserved = [target / file for file in (STAMP, INSIDE, BYTECODE)]
+    others = [path for path in target.glob("lib/python*") if path.name != python]
+    overwritten = [
+        path
+        for path, identity in made.items()
+        if not os.path.lexists(path) or _identity(path) != identity
+    ]
+    for path in [*reserved, *others, *overwritten]:
+        if os.path.lexists(path):
+            raise SandboxError(
+                f"{printable(name)}: a package writes {printable(path.relative_to(target))},"
+                " which belongs to the environment; remove it from requirements.lock"
+            )
+
+
+def _distributions(target: Path, python: str) -> dict[str, str]:
+    versions = {}
+    for info in sorted((target / "lib" / python / "site-packages").glob("*.dist-info")):
+        name, version = distribution_of(info)
+        versions[re.sub(r"[-_.]+", "-", name).lower()] = version
+    return versions
+
+
+def distribution_of(info: Path) -> tuple[str, str]:
+    """Name and version of a distribution, by the folder of its metadata.
+
+    Installers name it after both; what is written in it is of any length and form.
+    """
+    name, _, version = info.name.removesuffix(".dist-info").partition("-")
+    return printable(name), printable(version)
