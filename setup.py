@@ -37,9 +37,17 @@ DATA = {
     "sandbox.envs": ["*/requirements.*", "*/python", "*/sdists", "*/imports"],
 }
 
-below = "" if "editable_wheel" in sys.argv else "matsmith._packages."
-found = find_namespace_packages(include=["matsmith*", *(f"{name}*" for name in OWN)])
+#: Of a wheel only: `python -m experiments.run`.
+SHIM = "matsmith._wheel"
+
+editable = "editable_wheel" in sys.argv
+below = "" if editable else "matsmith._packages."
+found = find_namespace_packages(
+    include=["matsmith*", *(f"{name}*" for name in OWN)], exclude=[SHIM]
+)
 places = {name if name.startswith("matsmith") else below + name: name for name in found}
+if not editable:
+    places["experiments"] = SHIM
 setup(
     packages=sorted(places),
     package_dir={new: name.replace(".", "/") for new, name in places.items()},

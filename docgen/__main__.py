@@ -1,9 +1,9 @@
 """Write the documentation of packages: one JSON line per symbol, resumable.
 
-``python -m docgen check`` runs the examples, and keeps or shares texts; ``python -m docgen
-examples`` writes examples that run.
+``matsmith docs check`` runs the examples, and keeps or shares texts; ``matsmith docs examples``
+writes examples that run.
 
-``python -m docgen package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
+``matsmith docs package=pymatgen.analysis.defects out=docs.jsonl`` documents a package of the
 sandbox environment; ``folder=PATH`` reads it from another folder (site-packages, a checkout).
 Every finished text is kept beside ``out``: the same command resumes after an interruption, asks
 nothing twice, and after an upgrade writes only the symbols that changed. Texts that were shipped or
@@ -49,7 +49,7 @@ _LISTED = 20  # names that a report line shows
 
 
 class DocgenOptions(WriteOptions):
-    """Arguments of ``python -m docgen``."""
+    """Arguments of ``matsmith docs``."""
 
     package: Annotated[tuple[str, ...], Commas] = Field(
         description="import names, comma-separated"
@@ -195,12 +195,12 @@ async def _action(options: DocgenOptions) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``python -m docgen``."""
+    """Entry point of ``matsmith docs``."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _COMMANDS:
         command: Any = locate(_COMMANDS[given[0]])
         return int(command(given[1:]))
-    return Command("docgen", str(__doc__), DocgenOptions, _action)(given)
+    return Command("matsmith docs", str(__doc__), DocgenOptions, _action)(given)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Judge documents by what runs in the sandbox: their examples.
 
-``python -m docgen check package=pymatgen.analysis.defects`` checks the texts that were shipped or
+``matsmith docs check package=pymatgen.analysis.defects`` checks the texts that were shipped or
 imported (or those of ``file=``) and keeps the verdicts where the next corpus finds them. One
 that fails says so in its document.
 """
@@ -66,13 +66,13 @@ class RunOptions(BaseModel, extra="forbid", frozen=True):
 
 
 class CheckOptions(RunOptions):
-    """Arguments of ``python -m docgen check``."""
+    """Arguments of ``matsmith docs check``."""
 
     file: Path | None = Field(
         None, description="texts to check, instead of shipped and imported"
     )
     examples: bool = Field(
-        False, description="the texts are examples of `docgen examples`"
+        False, description="the texts are examples of `matsmith docs examples`"
     )
     out: Path | None = Field(
         None, description="file to write, instead of where imports are kept"
@@ -190,9 +190,9 @@ async def _action(options: CheckOptions) -> int:
         examples, _ = prewritten(library, files)
     if not examples:
         raise UsageError(
-            f"package={','.join(options.package)}: no text fits it; write some with `python -m "
-            "docgen package=... out=docs.jsonl`, and give file=docs.jsonl.written (or with "
-            "`python -m docgen examples`, and give examples=true)"
+            f"package={','.join(options.package)}: no text fits it; write some with "
+            "`matsmith docs package=... out=docs.jsonl`, and give file=docs.jsonl.written (or with "
+            "`matsmith docs examples`, and give examples=true)"
         )
     async with options.checker(options.concurrency) as checker:
         results = await check_texts(examples.values(), checker)
@@ -213,4 +213,4 @@ async def _action(options: CheckOptions) -> int:
     return 0
 
 
-main = Command("docgen check", str(__doc__), CheckOptions, _action)
+main = Command("matsmith docs check", str(__doc__), CheckOptions, _action)

@@ -1,6 +1,6 @@
 """Write examples that run: one short script per symbol, executed before it is kept.
 
-``python -m docgen examples package=pymatgen.analysis.defects out=examples.jsonl model=openai`` asks
+``matsmith docs examples package=pymatgen.analysis.defects out=examples.jsonl model=openai`` asks
 a model for a script that imports what it uses, makes its inputs and prints a result. One that
 fails goes back with the failure, up to three times. ``tests=FOLDER`` takes examples out of the
 library's own unit tests instead, without a model; of two that run the shorter one is used. Every
@@ -62,7 +62,7 @@ _NO_SCRIPT = "no fenced script stands behind its name"
 
 
 class ExampleOptions(RunOptions):
-    """Arguments of ``python -m docgen examples``."""
+    """Arguments of ``matsmith docs examples``."""
 
     out: Path = Field(
         description="JSONL file of examples; what it holds is not made again"
@@ -339,4 +339,6 @@ async def _action(options: ExampleOptions) -> int:
     return 1 if lost else 0
 
 
-main = Command("docgen examples", str(__doc__), ExampleOptions, _action, (OSError,))
+main = Command(
+    "matsmith docs examples", str(__doc__), ExampleOptions, _action, (OSError,)
+)

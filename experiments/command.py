@@ -1,4 +1,4 @@
-"""The main job: ``python -m experiments.run system=reflect retrieval=llm_doc``."""
+"""The main job: ``matsmith run system=reflect retrieval=llm_doc``."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 usage: matsmith regrade benchmark=NAME answers=FILE [KEY=VALUE ...]
 
 FILE holds lines {"id": "QUESTION", "answer": "the whole reply"} (several lines about a question are
-its seeds), or is the folder of a run. Every other key is one of python -m experiments.run; answers
+its seeds), or is the folder of a run. Every other key is one of `matsmith run`; answers
 are graded in as many processes as the machine has cores (sandbox.workers=N). What comes out is a
 run folder like any other: a table, report.html, a row and figures for each answer.
 """
@@ -26,7 +26,7 @@ _FILE = "answers="
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Exit codes are those of ``experiments.run``."""
+    """Command line; see ``--help``. Exit codes are those of ``matsmith run``."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if asks_help(words):
         return tell(str(__doc__))

@@ -10,7 +10,7 @@ keys [default]:
   recorded         JSONL file, or folder with function_generation_results.jsonl files below it
   out              folder of the runs [runs/replay-NAME]
   benchmark.path   the questions, see benchmark=mattools; every other key is one of
-                   python -m experiments.run
+                   `matsmith run`
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def published() -> Mapping[RunKey, tuple[int, int]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; see ``--help``. Exit codes are those of ``experiments.run``."""
+    """Command line; see ``--help``. Exit codes are those of ``matsmith run``."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     return tell(str(__doc__)) if asks_help(given) else guarded(lambda: _replay(given))
 

@@ -266,10 +266,11 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
     rest = iter(arguments)
     for argument in rest:
         name, equals, _ = argument.removeprefix("--").partition("=")
+        key = name.partition(".")[0]
         if argument == "--" and words and not literal:
             literal = True
-        elif not literal and argument.startswith("--") and name in keys:
-            if equals or keys[name].annotation is bool:
+        elif not literal and argument.startswith("--") and key in keys:
+            if equals or keys[key].annotation is bool:
                 typed.append(argument[2:] if equals else f"{name}=true")
             elif (value := next(rest, None)) is not None:
                 typed.append(f"{name}={value}")

@@ -32,6 +32,7 @@ PLUGINS = {
 #: Of a YAML file: choices and values that it brings along; what a user says wins.
 DEFAULTS = "defaults"
 _CLASS = re.compile(r"[\w.]+:\w+")
+_KEY = re.compile(r"\+{0,2}[\w./@]+")
 #: Bytes of a file, and levels of nesting, that nobody writes by hand.
 MOST_BYTES = 4 << 20
 MOST_LEVELS = 40
@@ -183,16 +184,30 @@ def place(tree: dict[str, Any], key: str, value: Any) -> None:
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """``KEY=VALUE`` words as they were typed; the last one of a key counts."""
-    found: dict[str, str] = {}
-    for word in words:
-        key, equals, text = word.partition("=")
-        if word.startswith("-"):
+    """``KEY=VALUE`` words as they were typed; the last one of a key counts.
+
+    ``--KEY=VALUE`` and ``--KEY VALUE`` are read alike.
+    """
+    values: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        pair = word
+        if word.startswith("--"):
+            pair = word[2:] if "=" in word else f"{word[2:]}={_value_after(word, rest)}"
+        key, equals, text = pair.partition("=")
+        if key.startswith("-"):
             raise UsageError(f"{word}: no such option; --help shows them")
-        if not equals or not re.fullmatch(r"\+{0,2}[\w./@]+", key):
+        if not equals or not _KEY.fullmatch(key):
             raise UsageError(f"{word}: cannot be read as KEY=VALUE")
-        found[key.lstrip("+")] = text
-    return found
+        values[key.lstrip("+")] = text
+    return values
+
+
+def _value_after(option: str, rest: Iterator[str]) -> str:
+    value = next(rest, None)
+    if value is None or value.startswith("-") or not _KEY.fullmatch(option[2:]):
+        raise UsageError(f"{option}: no such option, or its value is missing")
+    return value
 
 
 def expand(given: Mapping[str, str], *, several: bool) -> Iterator[dict[str, str]]:

@@ -221,7 +221,7 @@ async def _selftest(config: Selftest) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (see `foundation.command`)."""
-    program = "python -m sandbox"
+    program = "matsmith sandbox"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "install": Command(
             f"{program} install", "Make isolation work here.", Install, _install

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from foundation.program import command_line
 from sandbox.base import SandboxError
 
 RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -51,8 +52,9 @@ def undo() -> str:
 
 def offer() -> str:
     """What could be changed, as one sentence; nothing is changed by asking for it."""
+    cure = command_line("sandbox install apparmor=true")
     return (
-        "AppArmor forbids user namespaces to bubblewrap; `python -m sandbox install apparmor=true`"
+        f"AppArmor forbids user namespaces to bubblewrap; `{cure}`"
         f" allows them to this one program (it writes {path()} and loads it; undo: {undo()})"
     )
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from foundation.configuration import data_of
+from foundation.program import command_line
 from sandbox import apparmor, environments, launcher, stoppable
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.exchange import INPUTS_LIMIT
@@ -249,7 +250,8 @@ def problem() -> str | None:
         return "bubblewrap needs Linux"
     program = shutil.which("bwrap")
     if program is None:
-        return "bubblewrap is not installed (`python -m sandbox install` does it)"
+        cure = command_line("sandbox install")
+        return f"bubblewrap is not installed (`{cure}` does it)"
     command = [
         program,
         "--unshare-all",

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foundation.program import command_line
 from sandbox import bubblewrap, bytecode, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.pool import PooledSandbox, PooledVerifier
@@ -21,7 +22,7 @@ ISOLATING = (*ENGINES, "bubblewrap")  # in the order of ``auto``
 BACKENDS = ("auto", *ISOLATING, "unsafe")
 REFUSAL = (
     "no isolation available: no Docker or podman engine answers, and {reason}. Run"
-    " `python -m sandbox install`, or install Docker"
+    " `{cure}`, or install Docker"
 )
 
 
@@ -90,14 +91,16 @@ def _backend(config: SandboxConfig) -> Backend:
                 [*ready, *answering][0], config
             )  # builds the image first
     if reason := bubblewrap.problem():
-        raise SandboxError(REFUSAL.format(reason=reason) if name == "auto" else reason)
+        raise SandboxError(_refusal(reason) if name == "auto" else reason)
     for engine in answering:
         log.warning(
-            "%s answers but has no image of %r (`python -m sandbox build env=%s backend=%s`"
-            " makes it); bubblewrap isolates instead",
+            "%s answers but has no image of %r (`%s` makes it); bubblewrap isolates instead",
             engine.name,
             config.env,
-            config.env,
-            engine.name,
+            command_line(f"sandbox build env={config.env} backend={engine.name}"),
         )
     return bytecode.bubblewrap(config)
+
+
+def _refusal(reason: str) -> str:
+    return REFUSAL.format(reason=reason, cure=command_line("sandbox install"))

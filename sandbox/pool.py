@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Self
 
+from foundation.program import command_line
 from foundation.terminal import printable
 from sandbox.base import (
     Execution,
@@ -124,10 +125,10 @@ class Pool(Workers):
         else:
             alive = canary.outcome is Outcome.OK and canary.result == CANARY_RESULT
         if not alive:
+            cure = command_line(f"sandbox selftest backend={self.confinement}")
             raise SandboxError(
                 f"two {self.confinement} workers failed on the same code, a third on known-good"
-                f" code: {fault}. Run `python -m sandbox selftest backend={self.confinement}`"
-                " to see which control fails."
+                f" code: {fault}. Run `{cure}` to see which control fails."
             ) from fault
         return Execution(
             Outcome.KILLED,

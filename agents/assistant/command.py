@@ -50,18 +50,21 @@ class AskWords(BaseModel):
     port: int = Field(
         0, ge=0, lt=2**16, description="a number from 0 (any free one) to 65535"
     )
-    open: bool = False
+    open: bool = Field(False, description="true or false")
     resume: str | None = None
-    json_: bool = Field(False, alias="json")
-    demo: bool = False
+    json_: bool = Field(False, alias="json", description="true or false")
+    demo: bool = Field(False, description="true or false")
 
 
 def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> AskWords:
     """Read the words; an option that the command has not is an override, and refused as one."""
     found: dict[str, Any] = {"words": [], "overrides": [], "files": []}
     rest = list(arguments)
+    bare = {option.removeprefix("--") for option in options}
     while rest:
         argument = rest.pop(0)
+        if "=" in argument and argument.partition("=")[0] in bare:
+            argument = f"--{argument}"  # file=POSCAR is --file=POSCAR
         name, equals, value = argument.partition("=")
         if argument == "--":
             found["words"] += rest
@@ -87,8 +90,10 @@ def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> AskW
         elif name == "--continue":
             known = rest and (store.sessions_folder() / rest[0]).is_dir()
             found["resume"] = value or (rest.pop(0) if known and not equals else "")
-        elif argument in options:
-            found[name[2:]] = True
+        elif name in options:
+            found[name[2:]] = value or True
+        elif _names_setting(argument) and rest:
+            found["overrides"].append(f"{argument[2:]}={rest.pop(0)}")
         else:
             found["overrides" if _is_setting(argument) else "words"].append(argument)
     try:
@@ -96,8 +101,18 @@ def read_command(arguments: Sequence[str], options: Sequence[str] = ASK) -> AskW
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        why = AskWords.model_fields[name].description
+        why = next(
+            field.description
+            for key, field in AskWords.model_fields.items()
+            if name in (key, field.alias)
+        )
         raise UsageError(f"--{name} {first['input']}: {why}") from error
+
+
+def _names_setting(argument: str) -> bool:
+    """Whether it is ``--KEY``, whose value is the next word."""
+    key = argument.removeprefix("--").partition(".")[0]
+    return argument.startswith("--") and key in AssistantConfig.model_fields
 
 
 def _is_setting(argument: str) -> bool:

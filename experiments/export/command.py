@@ -231,7 +231,9 @@ class ExportOptions(BaseModel, extra="forbid"):
     """Arguments of ``matsmith export``."""
 
     run: Annotated[Path, Word()] = Field(description="run folder")
-    to: Literal["inspect", "atif"] = Field(description="--to FORMAT")
+    to: Literal["inspect", "atif"] = Field(
+        description="format: a log for inspect_ai, or trajectories as Harbor writes them"
+    )
     out: Path | None = Field(None, description="folder to write; none: RUN/export")
 
 

@@ -58,7 +58,7 @@ def inspect_task(*words: str) -> Task:
         from inspect_ai import Task, dataset, model, scorer, solver  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
-            "inspect_ai is not installed: pip install matsmith[interop]"
+            "inspect_ai is not installed: `uv pip install inspect-ai`"
         ) from error
     config = read_run([*words, "system=empty", "retrieval=none", "model=none"])
     samples = {

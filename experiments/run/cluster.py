@@ -93,7 +93,7 @@ async def open_launcher(
     except ImportError as error:
         raise UsageError(
             f"launcher=dask: needs Dask, which is not installed ({error}); "
-            "to install it: uv pip install 'matsmith[cluster]'"
+            "to install it: `uv pip install distributed dask-jobqueue`"
         ) from error
     logging.getLogger("distributed").setLevel(
         logging.CRITICAL
@@ -162,7 +162,7 @@ class DaskLauncher:
         if config.writer != "facts":
             raise UsageError(
                 f"writer={config.writer}: documentation is written by one process, not by many; "
-                "write it first (python -m docgen, docs/documentation.md) and leave writer out"
+                "write it first (`matsmith docs`, docs/documentation.md) and leave writer out"
             )
         for role, model in (("model", config.model), ("judge", config.judge)):
             if model is not None and model.record is not None:

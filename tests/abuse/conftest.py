@@ -45,7 +45,7 @@ def reason_to_skip(backend: str) -> str | None:
     if engine is None:
         return f"no {backend} engine answers"
     if not docker.exists(engine, "live"):
-        return f"{backend} has no image: python -m sandbox build backend={backend}"
+        return f"{backend} has no image: matsmith sandbox build backend={backend}"
     return None
 
 

@@ -47,7 +47,7 @@ async def bench(config: SandboxConfig, *, runs: int = 20) -> list[dict[str, Any]
     names = available() if config.backend == "auto" else [config.backend]
     if not names:
         raise SandboxError(
-            "no isolating backend works here; run `python -m sandbox install`"
+            "no isolating backend works here; run `matsmith sandbox install`"
         )
     return [
         await _backend(config.model_copy(update={"backend": name}), runs)

@@ -1,4 +1,4 @@
-"""``python -m docgen`` as a user runs it: by facts, against an endpoint with faults, killed."""
+"""``matsmith docs`` as a user runs it: by facts, against an endpoint with faults, killed."""
 
 import json
 import os

@@ -212,7 +212,7 @@ async def test_what_only_one_process_can_do_is_refused_in_one_line(configure, tm
     workers = DaskLauncher(
         None, LauncherConfig(name="dask"), Console(file=io.StringIO())
     )
-    with pytest.raises(UsageError, match=r"writer=model: .*python -m docgen"):
+    with pytest.raises(UsageError, match=r"writer=model: .*matsmith docs"):
         workers.check(configure(writer="model"))
     record = {"provider": "none", "name": "none", "record": str(tmp_path / "r.jsonl")}
     with pytest.raises(UsageError, match=r"model\.record: .*launcher=local"):

@@ -17,6 +17,7 @@ class Options(BaseModel, extra="forbid"):
     run: Annotated[tuple[Path, ...], Word()] = ()
     to: str = ""
     json_: bool = Field(False, alias="json")
+    place: dict[str, int] = {}
 
 
 @pytest.mark.parametrize(
@@ -28,19 +29,21 @@ class Options(BaseModel, extra="forbid"):
         (["--json", "a"], ["a"], "", True),
         (["--json=false", "--to", "--json"], [], "--json", False),
         (["--", "--to", "x"], ["--to", "x"], "", False),
+        (["--place.north", "2", "--place.east=3"], [], "", False),
     ],
 )
 def test_spellings(words, run, to, json):
     found = read_options(words, Options)
     assert (list(map(str, found.run)), found.to, found.json_) == (run, to, json)
+    assert found.place == ({"north": 2, "east": 3} if "--place.north" in words else {})
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--to"], "--to: a value must follow"),
-        (["--two=x"], "--two=x: no such option"),
-        (["-t", "x"], "keys: run, to, json"),
+        (["--two=x"], "two: no such key"),
+        (["-t", "x"], "keys: run, to, json, place"),
     ],
 )
 def test_mistakes(words, said):

@@ -113,18 +113,21 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel):
     below = {
         n if n.startswith("matsmith/") else f"matsmith/_packages/{n}" for n in there
     }
-    assert packed == below
+    shim = {"matsmith/_wheel/run.py"}
+    assert packed == below - shim | {"experiments/run.py"}
 
 
 def test_the_wheel_claims_one_name(wheel, installed, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
-        (top,) = (
-            name for name in archive.namelist() if name.endswith("/top_level.txt")
-        )
-        assert archive.read(top).split() == [b"matsmith"]
+        files = archive.namelist()
+    outside = {
+        name for name in files if not name.startswith(("matsmith/", "matsmith-"))
+    }
+    assert outside == {"experiments/run.py"}  # of a namespace: claims no name
     look = f"""
 import importlib.util, agents
-print({{n for n in {BELOW!r} if importlib.util.find_spec(n)}}, agents.Agent.__module__)
+specs = {{name: importlib.util.find_spec(name) for name in {BELOW!r}}}
+print({{n for n, spec in specs.items() if spec and spec.origin}}, agents.Agent.__module__)
 try:
     import matsmith
 except ImportError as error:
@@ -145,6 +148,19 @@ def test_a_question_of_live_away_from_the_source(installed, tmp_path):
     assert all(json.loads(row)["passed"].values())
     page = (tmp_path / "run" / "report.html").read_text()
     assert (ROOT / "experiments" / "report" / "page.css").read_text().strip() in page
+
+
+def test_the_module_of_a_run_works_from_the_wheel(installed, tmp_path):
+    module = (installed / "python", "-m", "experiments.run")
+    assert "usage: matsmith run" in run(*module, "--help", folder=tmp_path)
+    run(*module, "system=reflect", "retrieval=llm_doc", *SMALL, folder=tmp_path)
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["complete"]
+    own = tmp_path / "own" / "experiments"
+    own.mkdir(parents=True)
+    (own / "__init__.py").write_text("")
+    (own / "run.py").write_text("print('theirs')")
+    module = (installed / "python", "-m", "experiments.run")
+    assert run(*module, folder=own.parent) == "theirs\n"
 
 
 def test_a_plug_in_beside_the_wheel(installed, tmp_path):

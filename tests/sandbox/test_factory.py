@@ -1,4 +1,4 @@
-"""Which backend is chosen, what it refuses, how sandboxes live and end; ``python -m sandbox``."""
+"""Which backend is chosen, what it refuses, how sandboxes live and end; ``matsmith sandbox``."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def test_without_any_isolation_it_refuses(monkeypatch, tmp_path):
     if Path("/run/podman/podman.sock").exists():
         pytest.skip("a system podman answers")
     assert available() == []
-    with pytest.raises(SandboxError, match="python -m sandbox install"):
+    with pytest.raises(SandboxError, match="matsmith sandbox install"):
         get_sandbox(SandboxConfig(backend="auto"))
     for name in ISOLATING:
         with pytest.raises(SandboxError):
