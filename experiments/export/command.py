@@ -2,9 +2,10 @@
 
 inspect  a log that `inspect view` and read_eval_log of inspect_ai open
 atif     a trajectory of the Agent Trajectory Interchange Format (Harbor) for each answer
+harbor   the questions of the run as tasks of Harbor, for agents that are run there
 
-They hold prompts, replies, tool calls, verdicts and what was spent; no expected values, and nothing
-of private questions.
+Logs and trajectories hold prompts, replies, tool calls, verdicts and what was spent; no expected
+values, and nothing of private questions. Tasks hold what is expected, in their tests.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from experiments.export.harbor import harbor_tasks
 from experiments.export.turns import Exported, Turn, made, tokens
 from experiments.files import make_folder, write_json
 from experiments.report.runs import Run, load_runs
@@ -224,6 +226,7 @@ def _metrics(usage: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 FORMATS: Mapping[str, Callable[[Run, Path], Sequence[Path]]] = {
     "inspect": inspect_log,
     "atif": trajectories,
+    "harbor": harbor_tasks,
 }
 
 
@@ -231,8 +234,8 @@ class ExportOptions(BaseModel, extra="forbid"):
     """Arguments of ``matsmith export``."""
 
     run: Annotated[Path, Word()] = Field(description="run folder")
-    to: Literal["inspect", "atif"] = Field(
-        description="format: a log for inspect_ai, or trajectories as Harbor writes them"
+    to: Literal["inspect", "atif", "harbor"] = Field(
+        description="format: a log for inspect_ai, trajectories or tasks as Harbor has them"
     )
     out: Path | None = Field(None, description="folder to write; none: RUN/export")
 

@@ -50,7 +50,7 @@ class Run:
         """What its benchmark reports."""
         fields = Metric.__dataclass_fields__
         return tuple(
-            Metric(**{name: entry[name] for name in fields})
+            Metric(**{name: entry[name] for name in fields if name in entry})
             for entry in self.summary["metrics"]
         )
 

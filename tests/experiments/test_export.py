@@ -1,5 +1,7 @@
 """Exports: read by the projects whose formats they are, with the scores and tokens of the run."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from experiments.files import read_json
 from experiments.record import read_rows
 from experiments.run.config import read_run
 from experiments.run.setup import build_benchmark, load_samples
+from sandbox import environments
 
 DATA = Path(__file__).parents[1] / "data"
 STONES = ["benchmark=quarry:stones", "model=none", "retrieval=none"]
@@ -145,3 +148,67 @@ def test_a_benchmark_of_ours_is_a_task_of_inspect(tmp_path):
     ]
     shown = log.samples[0].attachments[image.image.removeprefix("attachment://")]
     assert shown.startswith("data:image/png;base64,")
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    """Two questions of ``live`` as tasks of Harbor."""
+    folder = tmp_path_factory.mktemp("tasks") / "run"
+    words = ["system=oracle", "model=none", "retrieval=none", "benchmark=live"]
+    assert run([*words, "limit=2", f"out={folder}"]) == 0
+    assert export([str(folder), "--to", "harbor"]) == 0
+    return sorted((folder / "export" / "harbor").iterdir())
+
+
+def graded(task, reply, folder):
+    """The rewards of a reply, by the task's own tests and with the environment's packages."""
+    (folder / "answer.md").write_text(reply)
+    python = environments.build("live").folder / "bin" / "python"
+    variables = {
+        "MATSMITH_ANSWER": str(folder / "answer.md"),
+        "MATSMITH_LOGS": str(folder / "logs"),
+        "MATSMITH_USER": "",
+    }
+    done = subprocess.run(
+        [python, "-I", task / "tests" / "grade.py"],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return read_json(folder / "logs" / "reward.json")
+
+
+@pytest.mark.long
+def test_a_task_rewards_its_reference_and_nothing_else(tasks, tmp_path):
+    right = {"reward": 1.0, "properties": 1.0}
+    wrong = {"reward": 0.0, "properties": 0.0}
+    for task in tasks:
+        reference = (task / "solution" / "answer.md").read_text()
+        assert graded(task, reference, tmp_path) == right
+        expected = json.loads((task / "tests" / "expected.json").read_text())
+        instruction = (task / "instruction.md").read_text()
+        golds = [prop["expected"] for prop in expected["properties"]]
+        assert not any(gold in instruction for gold in golds if len(gold) > 6)
+    for code in ("return {}", "import os; os._exit(0)", "return"):
+        reply = f"```python\ndef answer():\n    {code}\n```"
+        assert graded(tasks[0], reply, tmp_path) == wrong
+    assert graded(tasks[0], "I cannot say.", tmp_path) == wrong
+
+
+@pytest.mark.long
+def test_harbor_reads_a_task(tasks):
+    harbor = pytest.importorskip(
+        "harbor.models.task.task", reason="the extra 'interop' is not installed"
+    )
+    for folder in tasks:
+        task = harbor.Task(folder)
+        assert task.paths.discovered_test_path.name == "test.sh"
+        assert task.paths.discovered_solve_path.name == "solve.sh"
+        assert "/app/answer.md" in task.instruction
+
+
+def test_questions_without_code_are_no_tasks(stones, capsys):
+    assert export([str(stones), "--to", "harbor"]) == 2
+    assert "answered by code" in capsys.readouterr().err
