@@ -31,6 +31,7 @@ from agents.assistant.session import Listen
 from agents.base import Usage
 from agents.runtime import open_retriever
 from foundation.errors import UsageError
+from retrieval import name_search
 from retrieval.base import Retriever as DocumentSource
 from retrieval.langchain import document_of
 from sandbox import environments, stoppable
@@ -282,10 +283,12 @@ class OpenedRetriever(Opened[DocumentSource]):
         yield made
 
     def search(self, query: str, k: int = 5) -> Sequence[Document]:
-        """The ``k`` best documents, best first."""
-        return [
-            document_of(hit) for hit in wait(partial(self._opened().search, query, k=k))
-        ]
+        """The ``k`` best documents, best first; see :mod:`retrieval.name_search`.
+
+        A query of a few words is compared with names before documents.
+        """
+        hits = wait(partial(name_search.find, self._opened(), query, k=k))
+        return [document_of(hit) for hit in hits]
 
     def lookup(self, name: str) -> Document | None:
         """The document of one symbol by its name, ``None`` where there is none."""

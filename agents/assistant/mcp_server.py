@@ -195,7 +195,7 @@ def build_server(config: AssistantConfig) -> MCPServer[AsyncExitStack]:
         log_level="WARNING",
     )
     documents = DOCUMENTATION if config.retrieval.source != "none" else ()
-    box: Any = Toolbox(served, None, answers=False)  # type: ignore[arg-type]
+    box: Any = Toolbox(served, None, answers=False, by_name=True)  # type: ignore[arg-type]
     for name in (*documents, "run", "solve"):
         looks_up = name in documents
         tool = _quoted(getattr(box, name)) if looks_up else getattr(served, name)

@@ -22,7 +22,8 @@ from agents.toolbox.texts import PAGE, Mistake, Tool
 from indexes import pages
 from indexes.corpus import Corpus, entry_page, written_pages
 from indexes.references import Documentation
-from retrieval.base import MAP, Retriever
+from retrieval import name_search
+from retrieval.base import MAP, Hit, Retriever
 from retrieval.config import SMALL_PACKAGE
 from sandbox.base import Execution, Mount, Outcome
 
@@ -72,6 +73,9 @@ class Toolbox:
         Whether ``answer`` is offered.
     inputs
         Names of the input files.
+    by_name
+        Whether ``search`` ranks names first, for queries of a few words that a person or
+        another program types; see :mod:`retrieval.name_search`.
     """
 
     def __init__(
@@ -82,7 +86,9 @@ class Toolbox:
         formats: Iterable[str] = (),
         answers: bool = True,
         inputs: Sequence[str] = (),
+        by_name: bool = False,
     ) -> None:
+        self._by_name = by_name
         self._wanted = list(formats)
         self._returned: Mapping[Any, Any] = {}  # by the last run
         self._retriever = retriever
@@ -154,7 +160,7 @@ class Toolbox:
         retriever = await self._documents()
         parts = []
         for query in queries:
-            hits = await retriever.search(query, k=HITS)
+            hits = await self._hits(retriever, query)
             entries = [hit.entry for hit in hits if hit.entry.kind != MAP]
             lines = [texts.brief(entry_page(entry).line) for entry in entries[:k]]
             rest = len(entries) - len(lines)
@@ -163,6 +169,11 @@ class Toolbox:
             listed = "\n".join([*lines, *more]) or "nothing found"
             parts.append(f"## {query}\n{listed}")
         return texts.page_of("\n\n".join(parts), page)
+
+    async def _hits(self, retriever: Retriever, query: str) -> Sequence[Hit]:
+        if self._by_name:
+            return await name_search.find(retriever, query, k=HITS)
+        return await retriever.search(query, k=HITS)
 
     async def lookup(
         self,
