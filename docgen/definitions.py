@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from docgen.sources import SourceFile
+from docgen.sources import SourceError, SourceFile
 from docgen.symbols import Kind
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -19,6 +19,7 @@ _GENERATED = frozenset(
 )  # decorators and bases that make a constructor from fields
 #: Calls whose result is nothing that a user of the library computes with.
 _PLUMBING = frozenset({"getLogger", "TypeVar", "TypeVarTuple", "ParamSpec", "NewType"})
+MOST_DEFINITIONS = 60_000  # functions and classes of a library
 _LONGEST = 200  # characters of a value that are shown
 
 
@@ -185,14 +186,28 @@ class Module(_Scope):
 def read_modules(sources: Sequence[SourceFile]) -> tuple[list[Module], dict[str, str]]:
     """Modules, and why other files (by path) are none."""
     modules: list[Module] = []
+    room = MOST_DEFINITIONS
     unreadable: dict[str, str] = {}
     for source in sources:
         try:
-            modules.append(read_module(source))
+            module = read_module(source)
         except SyntaxError as error:
             place = f", line {error.lineno}" if error.lineno else ""
             unreadable[source.path] = f"{error.msg}{place}"
+            continue
+        room -= _definitions(module)
+        if room < 0:
+            raise SourceError(
+                f"package {source.package}: more than {MOST_DEFINITIONS} functions and"
+                " classes; give the packages below it that you need"
+            )
+        modules.append(module)
     return modules, unreadable
+
+
+def _definitions(holder: Module | Class) -> int:
+    inner = sum(map(_definitions, holder.classes.values()))
+    return len(holder.functions) + len(holder.classes) + inner
 
 
 def read_module(source: SourceFile) -> Module:

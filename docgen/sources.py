@@ -49,6 +49,7 @@ class SourceFile:
     is_package: bool
 
 
+MOST_FILE, MOST_SOURCE = 20_000_000, 300_000_000  # bytes of a file, of a library
 _METADATA = 1 << 16  # characters of METADATA that are read: its headers stand first
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
 _TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.py")
@@ -69,6 +70,7 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     no Python file.
     """
     files: dict[str, SourceFile] = {}
+    room = MOST_SOURCE
     for package in packages:
         if not all(part.isidentifier() for part in package.split(".")):
             raise SourceError(
@@ -85,6 +87,10 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
             )
         for path in paths:
             relative = path.relative_to(root)
+            size = path.stat().st_size
+            room -= size
+            if size > MOST_FILE or room < 0:
+                raise SourceError(_too_large(package, relative, size))
             dotted = relative.with_suffix("").parts
             is_package = dotted[-1] == "__init__"
             module = ".".join(dotted[:-1] if is_package else dotted)
@@ -94,6 +100,17 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
                 module, relative.as_posix(), owner, version, _text(path), is_package
             )
     return [files[module] for module in sorted(files)]
+
+
+def _too_large(package: str, path: Path, size: int) -> str:
+    what = (
+        f"{path} has {size // 1_000_000} MB (limit {MOST_FILE // 1_000_000} MB)"
+        if size > MOST_FILE
+        else f"its source has more than {MOST_SOURCE // 1_000_000} MB"
+    )
+    return printable(
+        f"package {package}: {what}; give the packages below it that you need"
+    )
 
 
 def distribution_versions(sources: Sequence[SourceFile]) -> dict[str, str | None]:
@@ -147,7 +164,13 @@ def _text(path: Path) -> str:
             encoding, _ = tokenize.detect_encoding(stream.readline)
         except SyntaxError:  # an unknown encoding, or not UTF-8
             encoding = "utf-8-sig"
-    return path.read_text(encoding=encoding, errors="replace")
+    try:
+        return path.read_text(encoding=encoding, errors="replace")
+    except (
+        LookupError,
+        UnicodeError,
+    ):  # a codec that is not of text, or that refuses it
+        return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def owners_of(folder: Path) -> dict[str, tuple[str, str | None]]:

@@ -14,8 +14,9 @@ import yaml
 
 from agents import config as configuration
 from experiments.run.config import RunConfig, read_runs
-from foundation.command import HELP, cancelled_by_term, guarded, tell
+from foundation.command import HELP, guarded, tell
 from foundation.errors import ActionableError
+from foundation.signals import cancelled_by_signals
 from foundation.terminal import printable
 
 if TYPE_CHECKING:  # slow to import
@@ -85,7 +86,7 @@ def run_all(
         check_prices(config)
         if config not in runs:
             runs.append(config)
-    ended = asyncio.run(cancelled_by_term(execute_all(runs, console)))
+    ended = asyncio.run(cancelled_by_signals(execute_all(runs, console)))
     for error in ended:
         if isinstance(error, Exception) and not isinstance(error, ActionableError):
             text = "".join(traceback.format_exception(error))

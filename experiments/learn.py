@@ -134,6 +134,8 @@ async def _learn_into(
     if import_error:
         say(f"{distribution} cannot be imported: {import_error}")
     symbols = read_library(packages, site).public()
+    if not symbols.symbols:
+        raise UsageError(_nothing_public(distribution, symbols))
     retriever = await build_retriever("llm_doc", packages, env, RetrieverChoice())
     assert isinstance(retriever, CorpusRetriever)
     tests = _tests(options.tests, project)
@@ -159,6 +161,12 @@ async def _learn_into(
     )
     library.save(folder)
     return library, symbols
+
+
+def _nothing_public(distribution: str, library: Library) -> str:
+    unread = [f"{path}: {why}" for path, why in library.unreadable.items()]
+    reason = f" ({unread[0]})" if unread else ""
+    return printable(f"{distribution}: nothing public that can be read{reason}")
 
 
 def _absolute(project: Path) -> str:

@@ -11,11 +11,9 @@ import os
 import select
 import signal
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -24,6 +22,7 @@ from pydantic.fields import FieldInfo
 from foundation.configuration import Conf, merged, pairs, place, read_value
 from foundation.errors import ActionableError, UsageError
 from foundation.secrets import guarded_output
+from foundation.signals import cancelled_by_signals, terminable
 from foundation.targets import describe
 from foundation.terminal import printable
 
@@ -141,11 +140,13 @@ def guarded(
 ) -> int:
     """Do something and return its exit code; a user's mistake becomes one line."""
     mistakes: tuple[type[Exception], ...] = (ActionableError, *errors)
-    with guarded_output(sys.stdout, sys.stderr), _terminable() as ended:
+    with guarded_output(sys.stdout, sys.stderr), terminable() as signals:
         try:
             done = action()
             code = (
-                done if isinstance(done, int) else asyncio.run(cancelled_by_term(done))
+                done
+                if isinstance(done, int)
+                else asyncio.run(cancelled_by_signals(done))
             )
             sys.stdout.flush()
         except BrokenPipeError:
@@ -158,62 +159,14 @@ def guarded(
             return refuse(_first(group))
         except (KeyboardInterrupt, asyncio.CancelledError):
             how, code = (
-                ("Terminated", TERMINATED) if ended else ("Interrupted", INTERRUPTED)
+                ("Terminated", TERMINATED)
+                if signal.SIGTERM in signals
+                else ("Interrupted", INTERRUPTED)
             )
             sys.stderr.write(
                 f"\n{how}. What is finished is kept; the same command resumes.\n"
             )
     return code
-
-
-#: Cancels the work of an event loop that is running.
-_running: list[Callable[[], object]] = []
-
-
-async def cancelled_by_term(work: Coroutine[Any, Any, Done]) -> Done:
-    """The work; TERM cancels it in order also where Ctrl-C is ignored.
-
-    ``asyncio.run`` hears a signal only where it is not: not in the background of a script.
-    """
-    task = asyncio.current_task()
-    assert task is not None
-    _running.append(
-        partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
-    )
-    try:
-        return await work
-    finally:
-        _running.pop()
-
-
-@contextmanager
-def _terminable() -> Iterator[list[int]]:
-    """TERM, as batch systems send it, ends a command like Ctrl-C; its number comes.
-
-    Who hears of both is afterwards as it was, whatever the command did.
-    """
-    came: list[int] = []
-
-    def end(number: int, _: object) -> None:
-        came.append(number)
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.raise_signal(signal.SIGINT)
-        elif _running:
-            _running[-1]()
-        else:
-            raise KeyboardInterrupt
-
-    mine = threading.current_thread() is threading.main_thread()
-    heard = (signal.SIGINT, signal.SIGTERM) if mine else ()
-    before = {number: signal.getsignal(number) for number in heard}
-    try:
-        if mine:
-            signal.signal(signal.SIGTERM, end)
-        yield came
-    finally:
-        for number, handler in before.items():
-            if handler is not None:  # Python can set back only what it knows
-                signal.signal(number, handler)
 
 
 def _unread() -> int:

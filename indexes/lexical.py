@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from indexes import RetrievalError
 from indexes.corpus import Corpus, index_folder, indexed_texts
 from indexes.pages.words import tokens
 
@@ -22,7 +23,11 @@ async def lexical_index(corpus: Corpus) -> TfidfIndex:
     async with index_folder(corpus, "tfidf", _FORMAT) as place:
         if place.marked:
             return TfidfIndex.load(place.path)
-        index = TfidfIndex.build(indexed_texts(corpus))
+        texts = indexed_texts(corpus)
+        if not any(map(tokens, texts)):
+            packages = ", ".join(corpus.manifest.packages)
+            raise RetrievalError(f"{packages}: no document holds a word to index")
+        index = TfidfIndex.build(texts)
         index.save(place.path)
         place.mark()
         return index

@@ -159,3 +159,10 @@ def test_a_project_with_a_src_folder_says_its_version(tmp_path):
     assert read_sources(["pkg"], tmp_path / "src")[0].version == "3.1"
     with pytest.raises(SourceError, match="not an import name"):
         read_sources(["src/pkg"], tmp_path)
+
+
+@pytest.mark.parametrize("codec", ["rot13", "zlib", "undefined", "idna", "punycode"])
+def test_an_encoding_that_is_not_of_text_stops_nothing(tmp_path, codec):
+    text = f"# coding: {codec}\ndef f(): ...\nx = 'é'\n"
+    read = library(tmp_path, {"pkg/__init__.py": "", "pkg/odd.py": text})
+    assert "pkg" in read.symbols

@@ -189,6 +189,21 @@ def test_what_cannot_be_imported_is_said(tmp_path, capsys, monkeypatch, source, 
         assert library(["forget", f"brittle-{NAME}"]) == 0
 
 
+@pytest.mark.long
+def test_a_library_of_which_nothing_can_be_read_is_one_line(tmp_path, capsys):
+    (tmp_path / "brittle").mkdir()
+    (tmp_path / "brittle" / "__init__.py").write_text(f"x = {'-' * 100_000}1\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "brittle"\nversion = "1"\n'
+        '[build-system]\nrequires = ["setuptools"]\n'
+        '[tool.setuptools]\npackages = ["brittle"]\n'
+    )
+    assert main([str(tmp_path), f"name=unread-{NAME}"]) == 2
+    *_, line = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: brittle: nothing public that can be read")
+    assert not libraries.folder_of(f"unread-{NAME}").exists()
+
+
 @pytest.mark.parametrize(
     "name", ["../../elsewhere", "..", "", "a/b", "a\nb", ".a", "é"]
 )

@@ -101,6 +101,12 @@ async def test_an_index_that_does_not_fit_is_named_and_rebuilt(
     assert (str(folder) in caplog.text) is rebuilt
 
 
+async def test_a_corpus_without_a_word_is_one_line(corpus):
+    empty = replace(corpus, entries=[])
+    with pytest.raises(RetrievalError, match="brickwork: no document holds a word"):
+        await lexical_index(empty)
+
+
 # -- vectors
 
 
