@@ -12,6 +12,6 @@ def _no_key(monkeypatch):
 @pytest.fixture
 def package(tmp_path):
     """The folder that holds ``brickwork``, with everything that docgen must see through."""
-    from tests.docgen.conftest import write_package
+    from tests.support.samples import write_package
 
     return write_package(tmp_path / "site")

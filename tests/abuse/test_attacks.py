@@ -15,13 +15,16 @@ from sandbox import docker, environments
 from sandbox.base import Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.inside.values import Members
-from tests.abuse.conftest import HONEST, PROGRAMS, Lab, programs, reason_to_skip
+from tests.support.paths import ROOT
+from tests.support.sandboxes import HONEST, PROGRAMS, Lab, programs, reason_to_skip
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = ROOT
 ATTACKS, LEFTOVERS = programs("attacks"), programs("leftovers")
 WRITES = """
 import os
+from tests.support.paths import ROOT
+from tests.support.paths import ROOT
 def attack():
     rest = memoryview({message})
     while rest:

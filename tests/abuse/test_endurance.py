@@ -19,7 +19,7 @@ import pytest
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 from sandbox.pool import PooledSandbox
-from tests.abuse.conftest import PROGRAMS, worker_pids
+from tests.support.sandboxes import PROGRAMS, worker_pids
 
 BATCH = 250
 CODE = PROGRAMS["endurance"]

@@ -51,7 +51,7 @@ from sandbox.base import (
 from sandbox.inside.decoding import decode, restore
 from sandbox.inside.tagged import dumps, encode, frame
 from sandbox.worker import Worker
-from tests.agents.scripted import ScriptedModel, code_reply
+from tests.support.scripted import ScriptedModel, code_reply
 
 ENDED = {
     "error": None,

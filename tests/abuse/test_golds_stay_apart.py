@@ -23,8 +23,9 @@ from experiments.samples import Sample
 from experiments.scorers.base import Scorer, ScoringContext
 from sandbox.base import AnswerSandbox, Execution, Mount, Outcome, RunRequest, Verifier
 from sandbox.inside.tagged import dumps
-from tests.experiments.checkouts import checkout as mattools_checkout
-from tests.experiments.test_novelapi import checkout  # noqa: F401 - a fixture
+from tests.support.checkouts import checkout as mattools_checkout
+from tests.support.novelapi import write_checkout
+from tests.support.paths import ROOT
 
 CODE = "def f():\n    return {}\n"
 RESULT = {"answer": "an answer", "energy": 1.0}
@@ -43,6 +44,11 @@ class Noting(AnswerSandbox):
     ) -> Execution:
         self.seen += [code, entry, *map(_content, mounts)]
         return Execution(Outcome.OK, dict(RESULT), dumps(RESULT))
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return write_checkout(tmp_path)
 
 
 def _content(mount: Mount) -> str:
@@ -222,7 +228,7 @@ def test_the_type_checker_keeps_both_sandboxes_apart(
 ) -> None:
     file = tmp_path / "mixed.py"
     file.write_text(MISTAKES)
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     cache = str(root / ".mypy_cache")
     monkeypatch.setenv("MYPYPATH", str(root))
     said, _, _ = api.run(["--strict", "--cache-dir", cache, str(file)])

@@ -11,7 +11,7 @@ import pytest
 from sandbox.base import Mount, Outcome, SandboxConfig
 from sandbox.exchange import Inputs
 from sandbox.factory import get_sandbox
-from tests.abuse.conftest import FOLDER
+from tests.support.sandboxes import FOLDER
 
 LATER = 10  # runs that look for it
 SEARCH = (FOLDER / "search.txt").read_text(encoding="utf-8")

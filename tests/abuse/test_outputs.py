@@ -9,7 +9,7 @@ import pytest
 from sandbox.base import Caught, Mount, Outcome
 from sandbox.exchange import MAX_NAME, read_report
 from sandbox.inside.tagged import MAX_CAUGHT, MAX_MESSAGE, MB, OUT_BYTES, OUT_FILES
-from tests.abuse.conftest import PROGRAMS, Lab
+from tests.support.sandboxes import PROGRAMS, Lab
 
 session_loop = pytest.mark.asyncio(loop_scope="session")
 

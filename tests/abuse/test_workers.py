@@ -19,9 +19,10 @@ from sandbox.docker import LABEL, ContainerChannel
 from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
 from sandbox.worker import Worker
-from tests.abuse.conftest import PROGRAMS, descendants, server_pid
+from tests.support.paths import ROOT
+from tests.support.sandboxes import PROGRAMS, descendants, server_pid
 
-ROOT = str(Path(__file__).resolve().parents[2])
+ROOT = str(ROOT)
 
 HOST = PROGRAMS["38 host"]
 

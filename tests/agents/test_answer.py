@@ -25,7 +25,7 @@ from agents.answer_formats import (
     Reading,
     Text,
 )
-from tests.docgen.conftest import table
+from tests.support.samples import table
 
 CODE = "import math\n\ndef area():\n    return {'area': math.pi}"
 STRICT = f"<answer><code>```python\n{CODE}\n```</code><name>area</name></answer>"

@@ -17,7 +17,7 @@ from experiments.samples import Property, Sample
 from experiments.scorers.properties import PropertyScorer
 from sandbox.factory import available
 from sandbox.inside.tagged import dumps
-from tests.docgen.conftest import table
+from tests.support.samples import table
 
 CANARY = "canary-9f27c1d4e8"  # never written whole into a draft
 

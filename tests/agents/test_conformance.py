@@ -7,7 +7,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from agents.conformance import CHECKS, main
-from tests.endpoint import (
+from tests.support.endpoint import (
     Endpoint,
     closed,
     cut_off,

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from docgen.replies import check_reply, clean_reply, section_of, split_reply
 from indexes.table import SymbolTable
 from retrieval.prompting import read_order
 from sandbox.inside.formats import read_format
+from tests.support.paths import DATA
 
 SIZE = 300_000
 FORMS = (
@@ -80,9 +80,7 @@ def _filled(unit, head="", tail=""):
     return head + unit * ((SIZE - len(head) - len(tail)) // len(unit)) + tail
 
 
-GROWING = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "growing_texts.yaml").read_text()
-)
+GROWING = yaml.safe_load((DATA / "growing_texts.yaml").read_text())
 TEXTS = {name: _filled(*parts) for name, parts in GROWING.items()}
 
 

@@ -6,7 +6,7 @@ from agents.assistant import AssistantService, read_config
 from agents.episode import Context
 from agents.runtime import Runtime
 from agents.systems.single import Rag
-from tests.agents.scripted import ListRetriever, client, code_reply
+from tests.support.scripted import ListRetriever, client, code_reply
 
 GOOD = code_reply("return {'density': 2.2}")
 

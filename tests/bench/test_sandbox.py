@@ -2,7 +2,7 @@ import pytest
 
 from sandbox.base import SandboxConfig
 from tests.bench.sandbox import bench
-from tests.sandbox.conftest import needs_bubblewrap
+from tests.support.sandboxes import needs_bubblewrap
 
 
 @needs_bubblewrap

@@ -1,39 +1,8 @@
 """Sample packages on disk, and an endpoint that documents."""
 
-import re
-from pathlib import Path
-from textwrap import dedent
-
 import pytest
-import yaml
 
-from tests.docgen.models import Documenting
-
-DATA = Path(__file__).parents[1] / "data"
-_FILE = re.compile(r"^## `([^`]+)`\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def sample(name):
-    """The files of a sample: ``tests/data/sources/NAME.md`` holds one below each heading."""
-    return dict(
-        _FILE.findall((DATA / "sources" / f"{name}.md").read_text(encoding="utf-8"))
-    )
-
-
-def table(name):
-    """The tables of ``tests/data/NAME.yaml``."""
-    return yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-FILES = sample("brickwork")
-
-
-def write_package(folder, files=FILES):
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
-    return folder
+from tests.support.writers import Documenting
 
 
 @pytest.fixture

@@ -15,14 +15,14 @@ from werkzeug import Response
 
 from docgen.__main__ import main
 from docgen.texts import VERSION, Checkpoint, WrittenText, read_texts, write_texts
-from tests.docgen.models import arguments, rows
-from tests.endpoint import USAGE, cut_off, filtered, status, text
+from tests.support.endpoint import USAGE, cut_off, filtered, status, text
+from tests.support.paths import ROOT
+from tests.support.writers import arguments, rows
 
-ROOT = Path(__file__).parents[2]
 VICTIM = "brickwork.shapes.Brick"
 GOOD = "## What it does\nA cuboid.\n"
 
-#: One of each kind: tests/agents/test_endpoint_faults.py has all that an endpoint can do.
+#: One of each kind: tests/agents/models/test_endpoint_faults.py has all that an endpoint can do.
 FAULTS = {
     "500": status(500, "oops"),
     "half refused": filtered(GOOD),

@@ -6,8 +6,8 @@ from docgen import render
 from docgen.facts import FactsWriter
 from docgen.library import read_library
 from docgen.prompts import Prompter
-from tests.docgen.conftest import sample, table, write_package
-from tests.docgen.models import read_prompt
+from tests.support.samples import sample, table, write_package
+from tests.support.writers import read_prompt
 
 
 @pytest.fixture

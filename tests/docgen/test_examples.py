@@ -40,8 +40,8 @@ from docgen.writing import Content
 from sandbox.base import Sandbox, SandboxConfig, SandboxError
 from sandbox.environments import site_packages
 from sandbox.factory import get_sandbox
-from tests.docgen.conftest import sample, table, write_package
-from tests.docgen.models import DocModel
+from tests.support.samples import sample, table, write_package
+from tests.support.writers import DocModel
 
 FOLDER = Path(__import__("json").__file__).parents[1]
 DUMPS = (

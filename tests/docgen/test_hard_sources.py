@@ -6,8 +6,8 @@ from docgen import render
 from docgen.__main__ import main
 from docgen.library import read_library
 from docgen.sources import SourceError, read_sources
-from tests.docgen.conftest import sample, table, write_package
-from tests.docgen.models import rows
+from tests.support.samples import sample, table, write_package
+from tests.support.writers import rows
 
 
 def library(folder, files, package="pkg"):

@@ -6,7 +6,7 @@ from docgen.docstrings import described, described_names, first_sentence
 from docgen.library import read_library
 from docgen.prompts import documentation_order
 from docgen.sources import SourceError, read_sources
-from tests.docgen.conftest import sample, table, write_package
+from tests.support.samples import sample, table, write_package
 
 
 @pytest.fixture

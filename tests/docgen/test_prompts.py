@@ -8,8 +8,8 @@ from docgen.library import read_library
 from docgen.prompts import INSTRUCTIONS, Prompter
 from docgen.replies import SECTIONS, check_reply, clean_reply, section_of, split_reply
 from docgen.texts import WrittenText
-from tests.docgen.conftest import sample, table, write_package
-from tests.docgen.models import read_prompt, write
+from tests.support.samples import sample, table, write_package
+from tests.support.writers import read_prompt, write
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from docgen.symbols import Library
 from docgen.texts import Checkpoint, WrittenText, source_hash
 from docgen.writer import WriteReport, write_documentation
 from docgen.writing import WriteOptions
-from tests.docgen.models import DocModel, StubbornModel, read_prompt
+from tests.support.writers import DocModel, StubbornModel, read_prompt
 
 FAST = WriteOptions(attempts=2)
 

@@ -1,10 +1,9 @@
 """docs/running.md says what ``--help`` says."""
 
-from pathlib import Path
-
 from experiments.command import help_text
+from tests.support.paths import ROOT
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "running.md"
+DOCUMENT = ROOT / "docs" / "running.md"
 
 
 def test_the_help_in_the_document_is_the_help():

@@ -10,7 +10,7 @@ from experiments.run.config import validate
 from experiments.run.store import Store
 from experiments.run.summary import summarise
 from experiments.scorers.properties import PropertyScorer
-from tests.experiments.tiny import TinyBenchmark
+from tests.support.tiny import TinyBenchmark
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def configure(tmp_path):
     """A configuration of the tiny benchmark and the scripted agent, with changes."""
 
     def make(**changes):
-        system = {"_target_": "tests.experiments.tiny.Scripted", "name": "scripted"}
-        benchmark = {"_target_": "tests.experiments.tiny.TinyBenchmark", "name": "tiny"}
+        system = {"_target_": "tests.support.tiny.Scripted", "name": "scripted"}
+        benchmark = {"_target_": "tests.support.tiny.TinyBenchmark", "name": "tiny"}
         plain: dict[str, Any] = {
             "system": system | changes.pop("system", {}),
             "benchmark": benchmark | changes.pop("benchmark", {}),
@@ -37,7 +37,7 @@ def configure(tmp_path):
 @pytest.fixture
 def make_run(tmp_path, configure):
     """Makes run folders of given rows."""
-    from tests.experiments.test_report import trajectory
+    from tests.support.rows import trajectory
 
     def make(name, rows, **changes):
         config = configure(out=str(tmp_path / name), **changes)

@@ -58,7 +58,7 @@ def test_a_key_or_an_endpoint_chooses_the_model(monkeypatch):
         (["benchmark=mattools", "sandbox.timeout=7"], "sandbox.timeout", 7),
         (["benchmark=curie"], "system.name", "single"),
         (["benchmark=curie", "system=rag"], "system.name", "rag"),
-        (["system=tests.experiments.tiny:Scripted"], "system.name", "scripted"),
+        (["system=tests.support.tiny:Scripted"], "system.name", "scripted"),
     ],
 )
 def test_values(words, key, value):

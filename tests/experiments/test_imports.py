@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -13,8 +12,9 @@ import yaml
 
 from experiments.command import main as run
 from experiments.run.loop import Work
+from tests.support.paths import ROOT
 
-CONF = Path(__file__).parents[2] / "conf"
+CONF = ROOT / "conf"
 _OURS = re.compile(r"(?:agents|docgen|experiments|indexes|retrieval|sandbox)(?:\.\w+)+")
 #: Which package a group's ``_target_`` may lie in.
 _HOMES = {
@@ -66,6 +66,7 @@ from agents.config import load_system
 from experiments.run import loop
 from experiments.command import read_runs
 from experiments.run.setup import build_benchmark
+from tests.support.paths import ROOT
 ((_, config),) = read_runs(["system=rag", "benchmark=live"])
 load_system(config), build_benchmark(config)
 assert not {{"openai", "docker", "chromadb", "griffe"}} & set(sys.modules)

@@ -14,9 +14,10 @@ from experiments.learn import _compiled, _what, library, main
 from experiments.record import read_rows
 from foundation.errors import UsageError
 from sandbox import environments, libraries
+from tests.support.paths import DATA
 
 NAME = f"grove{os.getpid()}"  # of this process: several learn at once
-ORCHARD = Path(__file__).parents[1] / "data" / "orchard"
+ORCHARD = DATA / "orchard"
 pytestmark = pytest.mark.timeout(600)
 
 

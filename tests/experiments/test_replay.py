@@ -23,13 +23,12 @@ from experiments.run.config import read_run
 from experiments.scorers.base import ScoringContext
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox, get_verifier
-from tests.experiments.checkouts import DEV, SHARED, checkout, needs_dev, recording
+from tests.support.checkouts import DEV, SHARED, checkout, needs_dev, recording
+from tests.support.paths import DATA
 
 PUBLISHED = SHARED / "mattools_published.csv"
 
-CASES = yaml.safe_load(
-    Path(__file__).parents[1].joinpath("data/mattools_rules.yaml").read_text()
-)
+CASES = yaml.safe_load(DATA.joinpath("mattools_rules.yaml").read_text())
 RIGHT = CASES["functions"]["right"]["code"]
 #: Model -> its function, and the outcome.
 FUNCTIONS = {

@@ -1,17 +1,15 @@
 """The recordings that ship: no prompt has changed since, and the tables of the README come out."""
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
 
 from agents.models.recordings import SHIPPED
 from experiments.command import main
+from tests.support.paths import DATA
 
-KNOWN = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "of_runs" / "recorded.yaml").read_text()
-)
+KNOWN = yaml.safe_load((DATA / "of_runs" / "recorded.yaml").read_text())
 FORTY = f"rag retrieval.k=40 model.recordings={SHIPPED / 'k40' / 'invented-levels.jsonl.gz'}"
 
 

@@ -23,7 +23,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 GOLDEN = ROOT / "tests" / "data" / "frozen.json"
 SHARED = Path(
     os.environ.get("MATSMITH_SHARED", ROOT.parent / "shared" / "data")

@@ -3,7 +3,7 @@
 import pytest
 
 from indexes.llm_doc import Writer, llm_doc_corpus
-from tests.docgen.models import DocModel
+from tests.support.writers import DocModel
 
 
 @pytest.fixture

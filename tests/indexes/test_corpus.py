@@ -36,8 +36,8 @@ from indexes.embedding import HashingEmbedding
 from indexes.llm_doc import Writer, llm_doc_corpus
 from sandbox.base import SandboxError
 from sandbox.environments import site_packages
-from tests.docgen.models import DocModel, StubbornModel
 from tests.support.symbols import symbol
+from tests.support.writers import DocModel, StubbornModel
 
 BRICK = "brickwork.shapes.Brick"
 CLAY = "## What it does\nA block of clay.\n\n## Example\n```python\nBrick()\n```"

@@ -14,9 +14,9 @@ from experiments.benchmarks.invented.lexicon import Knobs
 from experiments.benchmarks.invented.world import generate
 from indexes.corpus import Corpus, read_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
-from tests.docgen.conftest import write_package
+from tests.support.paths import ROOT
+from tests.support.samples import write_package
 
-ROOT = Path(__file__).parents[2]
 ORCHARD = ROOT / "tests" / "data" / "orchard"
 #: SHA-256 over the documents, and over what is indexed of them.
 ORCHARD_DIGESTS = ("f9f9c815c86bd918", "550215324a90462b")

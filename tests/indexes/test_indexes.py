@@ -20,7 +20,7 @@ from indexes.embedding import HashingEmbedding, build_embedding
 from indexes.graph import ByteTokenizer, graph_index, symbol_graph
 from indexes.lexical import TfidfIndex, lexical_index
 from indexes.pages.words import tokens
-from tests.docgen.conftest import table
+from tests.support.samples import table
 
 VOLUME = "brickwork.wall.Wall.volume"
 EMBEDDING = HashingEmbedding(512)

@@ -11,7 +11,7 @@ from indexes import RetrievalError
 from indexes.live import live_corpus
 from sandbox.base import Execution, Outcome, SandboxConfig
 from sandbox.factory import available, get_sandbox
-from tests.docgen.conftest import table, write_package
+from tests.support.samples import table, write_package
 
 FILES = table("greenery")
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -16,10 +15,10 @@ from agents.assistant import Answer, Figure, Value
 from agents.assistant.show import answer_html
 from foundation.errors import UsageError
 from sandbox.factory import available
-from tests.agents.scripted import code_reply
-from tests.endpoint import Endpoint
+from tests.support.endpoint import Endpoint
+from tests.support.paths import ROOT
+from tests.support.scripted import code_reply
 
-ROOT = Path(__file__).parents[2]
 HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror=alert(1)>"
 isolated = pytest.mark.skipif(
     not available(), reason="no isolating sandbox on this machine"

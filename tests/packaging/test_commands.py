@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from matsmith.__main__ import COMMANDS, main
-from tests.docgen.conftest import FILES as BRICKWORK
-from tests.docgen.conftest import write_package
+from tests.support.samples import FILES as BRICKWORK
+from tests.support.samples import write_package
 
 HEAVY = (
     "openai",

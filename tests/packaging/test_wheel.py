@@ -10,15 +10,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from sandbox import environments
+from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-ROOT = Path(__file__).parents[2]
 BELOW = (
     "agents",
     "conf",

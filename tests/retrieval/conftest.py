@@ -8,7 +8,7 @@ from retrieval.config import read_config
 from retrieval.factory import RetrieverFactory
 from sandbox.base import SandboxConfig
 from sandbox.factory import get_sandbox
-from tests.docgen.models import DocModel
+from tests.support.writers import DocModel
 
 PLAIN = SandboxConfig(env="live", workers=1, options={"warmup": False})
 

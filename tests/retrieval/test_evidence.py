@@ -7,7 +7,7 @@ from indexes.table import SymbolTable
 from retrieval.config import Evidence
 from retrieval.evidence import SymbolRanker
 from retrieval.scorers import Scores, fuse, per_property, top
-from tests.docgen.conftest import table
+from tests.support.samples import table
 from tests.support.symbols import member, symbol
 
 NONE = Evidence(members=0, types=0, functions=0, links=0, packages=0)

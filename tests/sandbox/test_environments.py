@@ -11,8 +11,8 @@ import pytest
 from sandbox import bytecode, docker, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
-from tests.sandbox.conftest import hostile_files, needs_bubblewrap
-from tests.sandbox.wheels import make_environment, make_sdist, make_wheel
+from tests.support.sandboxes import hostile_files, needs_bubblewrap
+from tests.support.wheels import make_environment, make_sdist, make_wheel
 
 
 def test_every_environment_is_pinned_by_hash_and_names_no_index():

@@ -16,10 +16,10 @@ from sandbox import bubblewrap, docker, environments
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import ISOLATING, available, get_sandbox
 from sandbox.pool import failures
-from tests.abuse.conftest import PROGRAMS, reason_to_skip
-from tests.sandbox.conftest import bare, needs_bubblewrap
+from tests.support.paths import ROOT
+from tests.support.sandboxes import PROGRAMS, bare, needs_bubblewrap, reason_to_skip
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = ROOT
 
 
 def test_without_any_isolation_it_refuses(monkeypatch, tmp_path):

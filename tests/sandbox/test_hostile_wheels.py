@@ -7,7 +7,7 @@ import pytest
 from docgen.sources import SourceError, owners_of
 from sandbox import environments
 from sandbox.base import SandboxError
-from tests.sandbox.wheels import make_environment, make_wheel
+from tests.support.wheels import make_environment, make_wheel
 
 DATA = "evil-1.0.data/data"
 SITE = f"{DATA}/lib/{{python}}/site-packages"

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.abuse.conftest import BACKENDS, descendants, reason_to_skip
-from tests.agents.scripted import code_reply
-from tests.endpoint import Endpoint
-from tests.sandbox.conftest import needs_bubblewrap
+from tests.support.endpoint import Endpoint
+from tests.support.paths import ROOT
+from tests.support.sandboxes import (
+    BACKENDS,
+    descendants,
+    needs_bubblewrap,
+    reason_to_skip,
+)
+from tests.support.scripted import code_reply
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 5.0
 SLEEPS = "import time\nprint('building', flush=True)\ntime.sleep(600)\n"
 

@@ -9,9 +9,15 @@ from docgen.library import read_library
 from sandbox import environments, libraries, own
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
-from tests.abuse.conftest import BACKENDS, PROGRAMS, reason_to_skip
-from tests.sandbox.conftest import bare, hostile_files, needs_bubblewrap
-from tests.sandbox.wheels import make_environment, make_wheel
+from tests.support.sandboxes import (
+    BACKENDS,
+    PROGRAMS,
+    bare,
+    hostile_files,
+    needs_bubblewrap,
+    reason_to_skip,
+)
+from tests.support.wheels import make_environment, make_wheel
 
 
 @pytest.fixture

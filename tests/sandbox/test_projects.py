@@ -10,7 +10,7 @@ import pytest
 from sandbox import own
 from sandbox.base import SandboxError
 from sandbox.projects import LEGACY_BACKEND, is_project, read_project, wheel_metadata
-from tests.sandbox.conftest import needs_bubblewrap
+from tests.support.sandboxes import needs_bubblewrap
 
 PACKAGE = {"grove/__init__.py": '"""Trees."""\n'}
 SETUP_PY = "from setuptools import setup\nsetup(name='grove', version='1.2', packages=['grove'])\n"

@@ -10,8 +10,7 @@ from sandbox.base import Mount, Outcome, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.inside.tagged import UnencodableError
 from sandbox.inside.values import Element, Msonable
-from tests.abuse.conftest import PROGRAMS
-from tests.sandbox.conftest import bare, needs_bubblewrap
+from tests.support.sandboxes import PROGRAMS, bare, needs_bubblewrap
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

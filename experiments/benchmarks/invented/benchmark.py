@@ -3,7 +3,8 @@
 Credit is partial: an answer that is not all right runs once more in the sandbox with the package's
 functions watched. What they returned is compared with what the calls of the reference return.
 What holds by construction (each mistake of a caller shows, no two things are called alike, the
-documents hold every fact and no program reads them) is tested in ``tests/experiments/invented``.
+documents hold every fact and no program reads them) is tested in
+``tests/experiments/benchmarks/invented``.
 """
 
 # No deferred annotations, for the same reason as in `lexicon`.

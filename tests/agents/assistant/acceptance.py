@@ -32,7 +32,7 @@ from agents.base import Usage
 from agents.models import ModelClient, Reply
 from agents.models.reply import Sent, read
 from foundation.command import guarded
-from tests.agents.scripted import code_reply
+from tests.support.scripted import code_reply
 
 SECONDS = 600.0  # for one question
 FILES = Path(__file__).with_name("acceptance_files")

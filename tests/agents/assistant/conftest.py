@@ -12,7 +12,7 @@ from agents.episode import Context
 from agents.runtime import Runtime
 from agents.systems.reflect import Adaptive
 from sandbox.base import Sandbox
-from tests.agents.scripted import ScriptedModel, client
+from tests.support.scripted import ScriptedModel, client
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from agents.assistant.show import sentence
 from foundation.errors import UsageError
 from sandbox.base import Sandbox
 from tests.agents.assistant.acceptance import FILES
-from tests.agents.scripted import code_reply
+from tests.support.scripted import code_reply
 
 PLOT = code_reply("""\
 import matplotlib.pyplot as plt

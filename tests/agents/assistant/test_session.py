@@ -18,8 +18,8 @@ from agents.systems.single import Single
 from agents.systems.tools import Tools
 from foundation.errors import UsageError
 from sandbox.base import Sandbox
-from tests.agents.scripted import code_reply
-from tests.endpoint import Endpoint, tool_calls
+from tests.support.endpoint import Endpoint, tool_calls
+from tests.support.scripted import code_reply
 
 CUBE = code_reply("return {'edge': 4.25}")
 SLEEPS = code_reply("import time\ntime.sleep(100)\nreturn {'edge': 1.0}")

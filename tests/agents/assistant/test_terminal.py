@@ -16,8 +16,8 @@ from werkzeug import Response
 
 from foundation.configuration import data_of
 from sandbox.factory import available
-from tests.agents.scripted import code_reply
-from tests.endpoint import Body, Endpoint, late, respond
+from tests.support.endpoint import Body, Endpoint, late, respond
+from tests.support.scripted import code_reply
 
 pytestmark = [
     pytest.mark.long,

@@ -18,11 +18,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from sandbox.factory import available
-from tests import chromium
-from tests.agents.scripted import code_reply
-from tests.endpoint import Endpoint
+from tests.support import chromium
+from tests.support.endpoint import Endpoint
+from tests.support.paths import ROOT
+from tests.support.scripted import code_reply
 
-ROOT = Path(__file__).parents[3]
 HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=alert(1)>"
 PLOT = f"""
 import pathlib
@@ -31,6 +31,8 @@ pathlib.Path('out/sub/band gap.csv').write_text('a,b')
 import matplotlib
 matplotlib.use('agg')
 from matplotlib import pyplot
+from tests.support.paths import ROOT
+from tests.support.paths import ROOT
 pyplot.plot([1, 2])
 pyplot.savefig('out/plot.png')
 return {{'lines': len(open('lengths.txt').readlines()), 'text': {HOSTILE!r}}}"""
