@@ -13,12 +13,20 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticUndefined
 
 from agents.base import Agent
 from agents.budget import Budget
 from agents.models import ModelConfig
+from agents.templates import Templates, read_templates
 from foundation.command import HELP
 from foundation.configuration import DEFAULTS, Conf, expand, merged, pairs
 from foundation.errors import UsageError
@@ -67,6 +75,10 @@ class Target(NamedGroup, populate_by_name=True):
         return dict(self.model_extra or {})
 
 
+#: Groups with a class only where somebody chose one; ``None`` is what is built in.
+OPTIONAL = ("ranking", "reranker")
+
+
 class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
     """Everything that a :class:`agents.runtime.Runtime` is made from."""
 
@@ -76,6 +88,13 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
         description="the chat model; openai when OPENAI_API_KEY is set"
     )
     embedding: NamedGroup = Field(description="vectors for dense retrieval")
+    ranking: Target | None = Field(None, description="how documents are ranked")
+    reranker: Target | None = Field(
+        None, description="what puts the best documents into another order"
+    )
+    prompts: Templates | None = Field(
+        None, description="templates of prompts; prompts=FOLDER replaces single ones"
+    )
     sandbox: SandboxConfig = Field(description="where model-written code runs")
     strict: bool = Field(False, description="accept only the published answer format")
     writer: Literal["facts", "model"] = Field(
@@ -86,6 +105,21 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
     budget: Budget = Field(
         default_factory=Budget, description="limits for one question"
     )
+
+    @field_validator(*OPTIONAL, mode="before")
+    @classmethod
+    def _built_in(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, Mapping) or "_target_" in value:
+            return value
+        if keys := value.keys() - {"name"}:
+            key = f"{info.field_name}.{min(keys)}"
+            raise UsageError(unknown_key(key, []) + f" of {value.get('name')}")
+        return None
+
+    @field_validator("prompts", mode="before")
+    @classmethod
+    def _templates(cls, value: object) -> object:
+        return read_templates(value) if isinstance(value, Mapping) else value
 
     @model_validator(mode="after")
     def _environment(self) -> Self:
@@ -115,7 +149,7 @@ def validate(
         values = checked(group, found, target.params, INJECTED.get(group, 0))
         whole = {"name": target.name, "_target_": target.target, **values}
         complete[group] = Target.model_validate(whole)
-    config = config.model_copy(update=complete)
+    config = config.model_copy(update={**complete, **_chosen(config)})
     cls = load_system(config)
     retrieval, mode = config.retrieval, cls.retrieval_mode
     if not cls.uses_retrieval:
@@ -128,6 +162,26 @@ def validate(
         "default_embedding": retrieval.default_embedding or "hashing",
     }
     return config.model_copy(update={"retrieval": retrieval.model_copy(update=changed)})
+
+
+def content_of(choice: NamedGroup | None) -> dict[str, Any]:
+    """What the file of a choice would hold; nothing where none was made."""
+    return {} if choice is None else choice.model_dump(by_alias=True)
+
+
+def _chosen(config: RuntimeConfig) -> dict[str, NamedGroup]:
+    """Groups with a class that a user chose, all its parameters written out."""
+    groups: dict[str, NamedGroup] = {}
+    for group in ("embedding", *OPTIONAL):
+        choice: NamedGroup | None = getattr(config, group)
+        content = content_of(choice)
+        if choice is None or "_target_" not in content:
+            continue
+        target, name = content.pop("_target_"), content.pop("name")
+        values = checked(group, load(target, key=group), content)
+        whole = {"name": name, "_target_": target, **values}
+        groups[group] = type(choice).model_validate(whole)
+    return groups
 
 
 def load_system(config: RuntimeConfig) -> type[Agent]:

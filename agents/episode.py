@@ -25,7 +25,6 @@ from agents.answer_formats import Reading
 from agents.base import Agent, Question, Step, StopReason, Trajectory
 from agents.budget import EXECUTION_LIMITS, Budget, BudgetExceeded, Meter
 from agents.checks import SHOWN_CHARACTERS, returned
-from agents.failures import describe_failure
 from agents.models import (
     ContextError,
     Fault,
@@ -36,6 +35,8 @@ from agents.models import (
     Reply,
 )
 from agents.models.calls import plain_message
+from agents.templates import Templates, using
+from foundation.failures import describe_failure
 from foundation.secrets import redact, redacted
 from retrieval.base import MAP, Hit, QuestionRetriever, RetrievalError, Retriever
 from retrieval.prompting import shorten
@@ -65,6 +66,7 @@ class Context:
     strict: bool = False
     packages: Sequence[str] = ("pymatgen",)
     k: int | None = None
+    templates: Templates | None = None
     on_step: Callable[[Question, Step], None] | None = None
 
 
@@ -342,6 +344,10 @@ class System(Agent):
 
     async def solve(self, question: Question, *, seed: int = 0) -> Trajectory:
         """Work on a question; whatever fails, steps and usage are kept."""
+        with using(self.context.templates):
+            return await self._solve(question, seed)
+
+    async def _solve(self, question: Question, seed: int) -> Trajectory:
         episode = Episode(self.context, question, seed)
         try:
             text, retriever = question.searched, self.context.retriever

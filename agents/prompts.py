@@ -15,11 +15,10 @@ from agents import base
 from agents.answer import has_code
 from agents.base import Image, Question
 from agents.models import Message
+from agents.templates import TEXTS
 from docgen.reading import spoken
-from foundation.configuration import data_of
 from retrieval.base import Hit
 
-TEXTS: Mapping[str, str] = data_of(__file__)
 MAX_REPLY = 20_000  # characters of a reply that a repair shows
 
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")

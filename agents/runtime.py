@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.base import Agent
 from agents.budget import Meter
-from agents.config import RuntimeConfig, load_system
+from agents.config import RuntimeConfig, content_of, load_system
 from agents.episode import Context
 from agents.models import (
     Chat,
@@ -139,6 +139,7 @@ async def open_runtime(
             strict=config.strict,
             packages=tuple(packages),
             k=config.retrieval.k,
+            templates=config.prompts,
         )
         build: Callable[..., Agent] = system
         agent = build(context, **config.system.params)
@@ -235,6 +236,7 @@ async def open_retriever(
         return None
     # Their libraries (Chroma, LightRAG, scikit-learn) take seconds to import: not for --help.
     from indexes.embedding import build_embedding  # noqa: PLC0415
+    from retrieval.choices import build_ranking, build_reranker  # noqa: PLC0415
     from retrieval.factory import RetrieverFactory  # noqa: PLC0415
 
     return await RetrieverFactory(
@@ -243,6 +245,8 @@ async def open_retriever(
         site_packages=environments.site_packages(limits.env),
         writer=writer,
         embedding=build_embedding(config.embedding.model_dump()),
+        ranking=build_ranking(content_of(config.ranking)),
+        reranker=build_reranker(content_of(config.reranker)),
         cache=environments.cache_folder(),
         progress=True,
         open_sandbox=partial(_sandbox, limits),

@@ -10,7 +10,6 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from foundation import plugins
 from foundation.errors import UsageError
 
 #: Beside this package, in a checkout and in a wheel.
 CONF = Path(__file__).resolve().parents[1] / "conf"
-#: Groups whose choices other distributions can add, by their group of entry points.
-PLUGINS = {
-    "system": "matsmith.systems",
-    "benchmark": "matsmith.benchmarks",
-    "retrieval": "matsmith.sources",
-}
 #: Of a YAML file: choices and values that it brings along; what a user says wins.
 DEFAULTS = "defaults"
 _CLASS = re.compile(r"[\w.]+:\w+")
@@ -70,10 +64,9 @@ class Conf:
             path for folder in self.folders for path in folder.glob("*/*.yaml")
         ):
             found.setdefault(path.parent.name, set()).add(path.stem)
-        for group, plugins in PLUGINS.items():
-            found.setdefault(group, set()).update(
-                p.name for p in entry_points(group=plugins)
-            )
+        for group in plugins.GROUPS:
+            names = {plugin.name for plugin in plugins.installed(group)}
+            found.setdefault(group, set()).update(names)
         return {group: sorted(choices) for group, choices in sorted(found.items())}
 
     def read(self, group: str, choice: str) -> dict[str, Any]:
@@ -82,18 +75,14 @@ class Conf:
             path = folder / group / f"{choice}.yaml"
             if path.is_file():
                 return load(path)
-        if group in PLUGINS:
-            plugins = {p.name: p.value for p in entry_points(group=PLUGINS[group])}
-            target = plugins.get(choice, choice)
+        if group in plugins.GROUPS:
+            targets = {p.name: p.target for p in plugins.installed(group)}
+            target = targets.get(choice, choice)
             if _CLASS.fullmatch(target):
-                name = (
-                    choice if choice in plugins else choice.rpartition(":")[2].lower()
-                )
-                own = {"source": "class", "path": target}
-                return {
-                    **(own if group == "retrieval" else {"_target_": target}),
-                    "name": name,
-                }
+                name = choice.rpartition(":")[2].lower()
+                return _from_outside(group, target, name)
+            if group == "prompts" and Path(choice).is_dir():
+                return {"name": Path(choice).name, "folder": choice}
         known = ", ".join(self.groups().get(group, []))
         raise UsageError(f"{group}={choice}: no such choice; choose from {known}")
 
@@ -134,6 +123,17 @@ class Conf:
             if key not in known:
                 place(values, key, read_value(key, text))
         return merged(contents, plain, values)
+
+
+def _from_outside(group: str, target: str, name: str) -> dict[str, Any]:
+    """What a group's file would hold that names a class of somebody else."""
+    if group == "sandbox":
+        return {"backend": target}
+    if group == "retrieval":
+        return {"source": "class", "path": target, "name": name}
+    if group in {"model", "judge"}:
+        return {"provider": "class", "path": target, "name": name}
+    return {"_target_": target, "name": name}
 
 
 def load(path: Path) -> dict[str, Any]:

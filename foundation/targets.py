@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import sys
 import typing
@@ -14,14 +15,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from foundation.errors import UsageError
+from foundation.errors import ActionableError, UsageError
+from foundation.failures import describe_failure
 
 #: What a default can be that a configuration writes out.
 _WRITTEN = (str, int, float, type(None), list, tuple, Mapping, Path)
 
 
 def load(target: str, *, key: str) -> Any:
-    """Import the class or function that ``module.name`` or ``module:name`` is; ``key`` named it."""
+    """Import the class or function that ``module.name`` or ``module:name`` is; ``key`` named it.
+
+    A `UsageError` says why it cannot be had, with the place in the user's own module that raised.
+    """
     module, _, name = target.replace(":", ".").rpartition(".")
     if "" not in sys.path:
         sys.path.append("")  # of the user's own, beside the call
@@ -29,9 +34,24 @@ def load(target: str, *, key: str) -> Any:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"{key}={target}: cannot be imported ({error})") from error
+    except Exception as error:
+        failure = describe_failure(error, _folder(module))
+        raise UsageError(f"{key}={target}: cannot be imported ({failure})") from error
     if not callable(found):
         raise UsageError(f"{key}={target}: is neither a class nor a function")
     return found
+
+
+def _folder(module: str) -> Path | None:
+    """The package that a module belongs to, or its file; found without importing it."""
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return None
+    return (
+        Path(spec.origin).parent
+        if spec.submodule_search_locations
+        else Path(spec.origin)
+    )
 
 
 def parameters(target: Any, injected: int = 0) -> dict[str, inspect.Parameter]:
@@ -76,6 +96,29 @@ def checked(
         n: p.default for n, p in declared.items() if isinstance(p.default, _WRITTEN)
     }
     return {**written, **given}
+
+
+def built(group: str, content: Mapping[str, Any], kind: type) -> Any:
+    """The object that a group's content describes: ``_target_``, ``name``, constructor arguments.
+
+    A `UsageError` where it cannot be made, or is not of ``kind``.
+    """
+    target = str(content["_target_"])
+    make = load(target, key=group)
+    given = {n: value for n, value in content.items() if n not in ("_target_", "name")}
+    values = checked(group, make, given)
+    try:
+        made = make(**values)
+    except ActionableError:
+        raise
+    except Exception as error:
+        failure = describe_failure(error, make)
+        raise UsageError(f"{group}={target}: cannot be made ({failure})") from error
+    if not isinstance(made, kind):
+        raise UsageError(
+            f"{group}={target}: is not a {kind.__name__} ({kind.__module__}.{kind.__name__})"
+        )
+    return made
 
 
 def describe(

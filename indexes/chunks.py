@@ -29,7 +29,7 @@ from docgen.symbols import Chunk, Entry, Library, Symbol
 from foundation.progress import meter
 from indexes import RetrievalError
 from indexes.corpus import Corpus, Made, Manifest, stored_together
-from indexes.embedding import Embedding
+from indexes.vectors import Embedding
 
 CHUNK_SIZE, CHUNK_OVERLAP = 1000, 50
 PERCENTILE, BUFFER = 95.0, 1

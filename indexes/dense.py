@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from foundation.progress import meter
 from indexes import RetrievalError
 from indexes.corpus import Corpus, IndexFolder, index_folder, indexed_texts
-from indexes.embedding import Embedding
+from indexes.vectors import Embedding
 
 _COLLECTION, _CHROMA = "documents", "chroma"
 _BATCH = 64

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from pydantic import BaseModel, FiniteFloat, PositiveFloat, PositiveInt, Validat
 
 from foundation.endpoint import OPENAI, Endpoint, tried
 from foundation.errors import EndpointError, UsageError
-from foundation.targets import describe
+from foundation.targets import built, describe
 from indexes.pages.words import tokens
+from indexes.vectors import Embedding
 
 DIMENSIONS = 1024  # of hashed vectors
 
@@ -38,18 +39,11 @@ class EmbeddingConfig(BaseModel, extra="forbid", frozen=True):
     batch: PositiveInt = 64
 
 
-class Embedding(Protocol):
-    """Makes vectors; ``name`` is part of the key of what is built with them."""
-
-    name: str
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector per text; raises whatever its provider raises when it fails."""
-        ...
-
-
 def build_embedding(config: Mapping[str, Any]) -> Embedding | None:
     """An embedding from ``conf/embedding/<name>.yaml``; ``None`` for ``embedding=none``."""
+    if "_target_" in config:
+        plugin: Embedding = built("embedding", config, Embedding)
+        return plugin
     try:
         checked = EmbeddingConfig.model_validate(dict(config))
     except ValidationError as error:

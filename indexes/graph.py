@@ -21,7 +21,7 @@ from docgen.replies import first_paragraph
 from docgen.symbols import FIRST, Entry, Symbol
 from indexes import RetrievalError
 from indexes.corpus import Corpus, index_folder
-from indexes.embedding import Embedding
+from indexes.vectors import Embedding
 
 for _chatty in ("lightrag", "nano-vectordb"):  # what a reply lacks is counted by us
     logging.getLogger(_chatty).setLevel(logging.ERROR)

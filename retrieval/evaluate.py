@@ -27,6 +27,7 @@ from foundation.errors import UsageError
 from foundation.progress import meter
 from indexes.embedding import build_embedding
 from retrieval.base import Hit, Retriever
+from retrieval.choices import build_ranking, build_reranker
 from retrieval.config import read_config
 from retrieval.factory import RetrieverFactory
 from retrieval.gold import (
@@ -83,6 +84,10 @@ class RetrieverChoice(BaseModel, extra="forbid", frozen=True):
     embedding: Group = Field(
         Group("none"), description="configuration of conf/embedding"
     )
+    ranking: Group = Field(
+        Group("structure"), description="configuration of conf/ranking"
+    )
+    reranker: Group = Field(Group("none"), description="configuration of conf/reranker")
 
 
 class EvaluateOptions(RetrieverChoice):
@@ -200,6 +205,8 @@ async def build(
             site_packages=options.site_packages or site_packages(environment),
             writer=writer,
             embedding=build_embedding(options.embedding.read("embedding")),
+            ranking=build_ranking(options.ranking.read("ranking")),
+            reranker=build_reranker(options.reranker.read("reranker")),
             cache=cache_folder(),
             progress=True,
             open_sandbox=partial(

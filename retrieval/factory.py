@@ -18,12 +18,15 @@ from docgen.writing import WriterModel
 from indexes import RetrievalError
 from indexes.chunks import QUESTION, document_corpus, package_corpus, semantic_corpus
 from indexes.corpus import Corpus, Made, Manifest, stored_together
-from indexes.embedding import Embedding, HashingEmbedding
+from indexes.embedding import HashingEmbedding
 from indexes.live import OpenSandbox, live_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
+from indexes.vectors import Embedding
 from retrieval.base import QuestionRetriever, Retriever
 from retrieval.config import RetrievalConfig, own_source
 from retrieval.evidence import SymbolRanker
+from retrieval.ranking import RankingMethod, ranked_by
+from retrieval.reranker import Reranker, reranked
 from retrieval.retriever import CorpusRetriever, IndexRetriever
 from retrieval.scorers import Scorer, by_score, fused, graph_scorer, per_property
 
@@ -51,6 +54,10 @@ class RetrieverFactory:
     open_sandbox
         Starts a sandbox in whose environment ``packages`` are installed; for ``source=live``,
         and only when that is not cached.
+    ranking
+        Ranks documents in place of what their structure tells.
+    reranker
+        Puts the best documents into another order.
     """
 
     settings: RetrievalConfig
@@ -61,6 +68,8 @@ class RetrieverFactory:
     cache: Path
     progress: bool
     open_sandbox: OpenSandbox | None = None
+    ranking: RankingMethod | None = None
+    reranker: Reranker | None = None
 
     async def make(self) -> Retriever | None:
         """The retriever, ``None`` for ``retrieval=none``.
@@ -88,10 +97,14 @@ class RetrieverFactory:
         symbols = settings.source in SYMBOLS and corpus.manifest.source != QUESTION
         scorer = await self._scorer(corpus, symbols=symbols)
         rank = by_score(scorer)
-        if symbols:
+        if self.ranking is not None:
+            rank = ranked_by(self.ranking, corpus, scorer)
+        elif symbols:
             more = (settings.evidence, settings.small_package)
             documented = [e for e in corpus.entries if isinstance(e, Symbol)]
             rank = SymbolRanker(scorer, documented, corpus.table, *more).rank
+        if self.reranker is not None:
+            rank = reranked(rank, corpus, self.reranker)
         retriever = CorpusRetriever(settings.name, corpus, rank)
         if not settings.index:
             return retriever

@@ -239,7 +239,7 @@ class SandboxConfig(BaseModel, extra="forbid", frozen=True):
     """What a user can set (``conf/sandbox/*.yaml``)."""
 
     backend: str = Field(
-        "auto", description="auto, docker, podman, bubblewrap or unsafe"
+        "auto", description="auto, docker, podman, bubblewrap, unsafe or module:Class"
     )
     env: str = Field("live", description="a name of sandbox/envs, or ./FOLDER")
     workers: PositiveInt = Field(2, description="warm workers")

@@ -7,7 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foundation.errors import ActionableError
+from foundation.failures import describe_failure
 from foundation.program import command_line
+from foundation.targets import load
 from sandbox import bubblewrap, bytecode, environments
 from sandbox.base import SandboxConfig, SandboxError
 from sandbox.pool import PooledSandbox, PooledVerifier
@@ -74,8 +77,12 @@ def engines() -> list[Engine]:
 
 def _backend(config: SandboxConfig) -> Backend:
     name = config.backend
+    if ":" in name:
+        return _from_outside(config)
     if name not in BACKENDS:
-        raise SandboxError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
+        raise SandboxError(
+            f"no backend {name!r}; there are: {', '.join(BACKENDS)}, or module:Class"
+        )
     if name == "unsafe":
         log.warning(bubblewrap.WARNING)
         return bubblewrap.Unsafe(config)
@@ -104,3 +111,23 @@ def _backend(config: SandboxConfig) -> Backend:
 
 def _refusal(reason: str) -> str:
     return REFUSAL.format(reason=reason, cure=command_line("sandbox install"))
+
+
+def _from_outside(config: SandboxConfig) -> Backend:
+    """A backend of somebody else: trusted like every module that a user names."""
+    make = load(config.backend, key="sandbox.backend")
+    try:
+        made = make(config)
+    except ActionableError:
+        raise
+    except Exception as error:
+        failure = describe_failure(error, make)
+        raise SandboxError(
+            f"sandbox.backend={config.backend}: cannot be made ({failure})"
+        ) from error
+    if not isinstance(made, Backend):
+        raise SandboxError(
+            f"sandbox.backend={config.backend}: is not a sandbox.worker.Backend"
+            " (confinement, jail, open)"
+        )
+    return made

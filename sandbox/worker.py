@@ -10,7 +10,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sandbox.base import (
     Execution,
@@ -71,8 +71,17 @@ class Channel(ABC):
         return self._tail.decode(errors="replace").strip()
 
 
+@runtime_checkable
 class Backend(Protocol):
-    """Opens channels: one class per kind of isolation."""
+    """Opens channels: one class per kind of isolation, made from a `SandboxConfig`.
+
+    Attributes
+    ----------
+    confinement
+        What it is called in results and reports.
+    jail
+        How the fork server confines each run inside: ``namespace``, ``container`` or ``none``.
+    """
 
     confinement: str
     jail: str

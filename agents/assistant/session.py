@@ -22,6 +22,7 @@ from agents.budget import Meter
 from agents.episode import mounts_of
 from agents.models import RecordingScope
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
+from agents.templates import using
 from sandbox import environments
 from sandbox.base import SandboxError
 from sandbox.exchange import valid
@@ -225,6 +226,7 @@ class Session:
 
         runtime, sandbox = self.assistant.runtime, self.assistant.sandbox
         agent = self.assistant.agent(on_step=lambda _, step: note(step))
+        templates = self.assistant.config.prompts
         if self.files:
             begin("look", ", ".join(self.files))
         looked = await look(sandbox, self.files)
@@ -242,7 +244,8 @@ class Session:
             ),
         )
         earlier = self.turns[-TURNS:]
-        turns = [_as_turn(turn) for turn in earlier]
+        with using(templates):
+            turns = [_as_turn(turn) for turn in earlier]
         asks = not (
             earlier and earlier[-1].kind == "needs_input"
         )  # once, and not again
@@ -254,9 +257,10 @@ class Session:
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
         usage, steps = Usage(), tuple[Step, ...]()
         while True:
-            prompt = prompts.free_question(
-                text, looked.lines, turns, asks=asks, attempts=attempts
-            )
+            with using(templates):
+                prompt = prompts.free_question(
+                    text, looked.lines, turns, asks=asks, attempts=attempts
+                )
             name = f"{key}-{len(self.turns)}-{len(attempts)}"  # what recordings are kept by
             question = Question(
                 name, prompt, mounts=mounts, search=text, asks=asks, writes=True

@@ -11,6 +11,7 @@ from agents.base import StopReason
 from agents.checks import SHOWN_CHARACTERS
 from agents.episode import Episode, Retrieving, System
 from agents.models import Message
+from agents.templates import TEXTS
 from docgen.reading import fences, spoken
 
 
@@ -67,14 +68,14 @@ class Code2(System):
             return await episode.conclude(prompts.request_answer(question))
         messages = [
             *prompts.request_answer(question),
-            Message("user", prompts.TEXTS["program"]),
+            Message("user", TEXTS["program"]),
         ]
         reply = await episode.ask("program", messages)
         blocks = list(fences(spoken(reply)))
         printed = "nothing: there was no program"
         if blocks:
             printed = await self._run(episode, blocks[-1][1])
-        second = prompts.TEXTS["printed"].format(
+        second = TEXTS["printed"].format(
             printed=printed, instruction=question.answer.instruction
         )
         messages += [Message("assistant", reply), Message("user", second)]

@@ -19,7 +19,10 @@ _SILENT_GROUPS = {
     "limit",
     "ids",
     "retrieval",
+    "prompts",
 }
+#: Groups that no field of a summary names.
+_NAMED_GROUPS = ("embedding", "judge", "prompts", "ranking", "reranker")
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,20 @@ def _differing(each: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Every key of a configuration that changes answers, as a user types it."""
-    return {
-        key: value
-        for group, content in config.items()
-        if group not in _SILENT_GROUPS
-        for key, value in _flat(content, group)
-        if key.rpartition(".")[2] not in _SILENT
-    }
+    settings: dict[str, Any] = {}
+    for group, content in config.items():
+        if group in _NAMED_GROUPS:
+            settings[group] = (
+                content.get("name") if isinstance(content, Mapping) else None
+            )
+        if group in _SILENT_GROUPS:
+            continue
+        settings |= {
+            key: value
+            for key, value in _flat(content, group)
+            if key.rpartition(".")[2] not in _SILENT and value is not None
+        }
+    return settings
 
 
 def _flat(value: object, key: str) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from agents import prompts
+from agents.templates import TEXTS
 from experiments.report.runs import Run
 from experiments.report.show import TEMPLATES
 from experiments.report.tables import number
@@ -33,7 +33,7 @@ def _facts(run: Run) -> Mapping[str, Any]:
         "model": run.model,
         "settings": _settings(config["model"]),
         "day": _last_day(run),
-        "prompts": _prompts_digest(),
+        "prompts": _prompts_digest(config.get("prompts") or {}),
         "versions": _versions(summary["packages"]),
         "budget": _settings(config["budget"]) or "no limits",
         "timeout": config["sandbox"].get("timeout"),
@@ -61,8 +61,10 @@ def _last_day(run: Run) -> str:
     return datetime.fromtimestamp(changed, tz=UTC).strftime("%Y-%m-%d")
 
 
-def _prompts_digest() -> str:
-    text = "\n".join(f"{name}: {text}" for name, text in sorted(prompts.TEXTS.items()))
+def _prompts_digest(chosen: Mapping[str, Any]) -> str:
+    """Of all templates, those that the run replaced as it had them."""
+    texts = {**TEXTS, **chosen.get("texts", {})}
+    text = "\n".join(f"{name}: {text}" for name, text in sorted(texts.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

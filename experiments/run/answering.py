@@ -11,7 +11,6 @@ from functools import partial
 from agents.base import Trajectory, Usage
 from agents.budget import Meter
 from agents.config import load_system
-from agents.failures import describe_failure, from_plugin
 from agents.models import ModelClient, ModelError
 from agents.runtime import Runtime, open_client, open_runtime, open_writer
 from experiments.benchmarks import Benchmark
@@ -22,6 +21,7 @@ from experiments.samples import Sample
 from experiments.scorers.base import Score, ScoringContext
 from experiments.scorers.judge import Judge
 from foundation.errors import UsageError
+from foundation.failures import describe_failure, from_plugin
 from sandbox.base import SandboxError
 
 #: The model under test, and the judge.

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,17 +21,16 @@ from rich.console import Console
 from experiments.record import Ending, Row
 from experiments.run.answering import (
     Answered,
-    Models,
     Plan,
     Trial,
     broken,
     keep,
-    open_answerer,
-    open_models,
 )
 from experiments.run.config import LauncherConfig, RunConfig
+from experiments.run.launcher import Executor, ExecutorError, Launcher, LocalLauncher
 from experiments.run.store import Store
 from foundation.errors import UsageError
+from foundation.targets import built
 from foundation.terminal import printable
 
 if TYPE_CHECKING:  # an optional extra
@@ -41,50 +40,18 @@ if TYPE_CHECKING:  # an optional extra
 LOOK = 1.0
 
 
-class ExecutorError(Exception):
-    """Nobody is left to answer questions; the message says what happened."""
-
-
-@dataclass(frozen=True)
-class Executor:
-    """Those who answer the questions of one run; the first and the last may raise `ExecutorError`.
-
-    ``acquire`` waits until somebody is free; ``release`` frees the place.
-    """
-
-    acquire: Callable[[], Awaitable[object]]
-    release: Callable[[], None]
-    answer: Callable[[Trial], Awaitable[Answered]]
-
-
-class LocalLauncher:
-    """Answers in this process."""
-
-    _models: Models
-
-    def check(self, config: RunConfig) -> None:
-        """Refuse with a `UsageError` what cannot work before anything is written."""
-        self._models = open_models(config)
-
-    @asynccontextmanager
-    async def executor(self, plan: Plan, store: Store) -> AsyncIterator[Executor]:
-        """Those who answer the questions of a run that was checked."""
-        free = asyncio.Semaphore(plan.config.concurrency)
-        remember = partial(store.remember_spent, plan.config.writer)
-        async with open_answerer(plan, self._models, remember) as answerer:
-            store.remember_packages(answerer.packages)
-            yield Executor(free.acquire, free.release, answerer.answer)
-
-
 @asynccontextmanager
 async def open_launcher(
     configs: Sequence[RunConfig], console: Console
 ) -> AsyncIterator[Launcher]:
     """Those who answer the questions of runs, as ``launcher`` says."""
-    launchers = {run.launcher for run in configs}
-    if len(launchers) > 1:
+    config = configs[0].launcher
+    if any(run.launcher != config for run in configs):
         raise UsageError("launcher: the runs of a sweep share one; choose it once")
-    (config,) = launchers
+    if config.target is not None:
+        content = {"_target_": config.target, **config.options}
+        yield built("launcher", content, Launcher)
+        return
     if config.name == "local":
         yield LocalLauncher()
         return
@@ -140,7 +107,7 @@ async def _cluster(config: LauncherConfig, threads: int) -> AsyncIterator[Client
 
 
 @dataclass
-class DaskLauncher:
+class DaskLauncher(Launcher):
     """The workers of a cluster.
 
     ``threads`` are, by address of those that take work, how many questions each answers at once;
@@ -158,7 +125,7 @@ class DaskLauncher:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def check(self, config: RunConfig) -> None:
-        """See `LocalLauncher`."""
+        """See `Launcher`."""
         if config.writer != "facts":
             raise UsageError(
                 f"writer={config.writer}: documentation is written by one process, not by many; "
@@ -172,7 +139,7 @@ class DaskLauncher:
 
     @asynccontextmanager
     async def executor(self, plan: Plan, store: Store) -> AsyncIterator[Executor]:
-        """See `LocalLauncher`."""
+        """See `Launcher`."""
         same = {
             "seeds": (0,),
             "ids": (),
@@ -300,6 +267,3 @@ class DaskLauncher:
         finally:
             waiting.cancel()
             future.release()  # type: ignore[no-untyped-call]
-
-
-Launcher = LocalLauncher | DaskLauncher

@@ -10,13 +10,20 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Self
 
-from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 
 from agents import config as runtime
 from agents.budget import Budget
-from agents.config import RuntimeConfig, Target, compose, overrides
+from agents.config import OPTIONAL, RuntimeConfig, Target, compose, overrides
 from agents.models import ModelConfig, RecordingScope
 
 #: Keys that change how a run is done, not what one answer is: not part of the hash.
@@ -37,7 +44,10 @@ UNHASHED = (
 UNHASHED_MODEL = ("timeout", "max_retries", "cache", "record", "strict", "images")
 
 
-class LauncherConfig(BaseModel, extra="forbid", frozen=True):
+LAUNCHERS = ("local", "dask")
+
+
+class LauncherConfig(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     """Where questions are answered: in this process, or by workers of Dask.
 
     Attributes
@@ -49,12 +59,22 @@ class LauncherConfig(BaseModel, extra="forbid", frozen=True):
         running scheduler answer as many as they have threads.
     patience
         Seconds to wait for a worker where there is none, before the run stops.
+    target, options
+        A launcher of somebody else (``launcher=my_module:MyLauncher``), and its parameters.
     """
 
-    name: Literal["local", "dask"] = "local"
+    name: str = "local"
+    target: str | None = Field(None, alias="_target_")
+    options: Mapping[str, Any] = Field(default_factory=dict)
     address: str | None = None
     workers: PositiveInt = 2
     patience: PositiveFloat = 600.0
+
+    @model_validator(mode="after")
+    def _built_in(self) -> Self:
+        if self.target is None and self.name not in LAUNCHERS:
+            raise ValueError(f"name: choose from {', '.join(LAUNCHERS)}")
+        return self
 
 
 class RunConfig(RuntimeConfig):
@@ -151,6 +171,12 @@ class RunConfig(RuntimeConfig):
             "workers",
         }  # more workers are faster, not different
         plain = self.model_dump(mode="json", by_alias=True, exclude=left_out)
+        # Without a choice of their own, runs keep the identity that they had before these groups.
+        plain = {
+            key: value
+            for key, value in plain.items()
+            if value is not None or key not in (*OPTIONAL, "prompts")
+        }
         text = json.dumps([plain, samples_digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -22,14 +22,9 @@ from agents.models.recordings import SHIPPED, read_exchanges
 from experiments.files import write_json
 from experiments.record import Row
 from experiments.run.answering import Answered, Plan, Trial
-from experiments.run.cluster import (
-    Executor,
-    ExecutorError,
-    Launcher,
-    LocalLauncher,
-    open_launcher,
-)
+from experiments.run.cluster import open_launcher
 from experiments.run.config import RunConfig
+from experiments.run.launcher import Executor, ExecutorError, Launcher, LocalLauncher
 from experiments.run.setup import (
     build_benchmark,
     check_answers,

@@ -15,7 +15,6 @@ from json import JSONDecodeError
 
 from agents.base import Agent, Image
 from agents.config import load_system
-from agents.failures import describe_failure, from_plugin
 from agents.models.recordings import Recordings
 from agents.runtime import check_price
 from experiments.benchmarks import Benchmark
@@ -23,6 +22,7 @@ from experiments.run.config import RunConfig
 from experiments.samples import Sample
 from experiments.scorers.base import Scorer
 from foundation.errors import UsageError
+from foundation.failures import describe_failure, from_plugin
 from foundation.targets import load
 
 

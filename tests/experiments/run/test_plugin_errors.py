@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from agents.failures import describe_failure
 from experiments.command import main
 from experiments.record import read_rows
+from foundation.failures import describe_failure
 
 BENCHMARK = """
 from matsmith.extend import Metric, Sample, Score, Scorer, Task

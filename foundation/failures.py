@@ -42,7 +42,7 @@ def describe_failure(error: BaseException, plugin: object = None) -> str:
 
     The message is there if the exception is worded for a user, or a plug-in's code raised it.
     ``plugin`` is the object whose author may read it: files beside that of its class are the
-    plug-in's also where they are installed as a package.
+    plug-in's also where they are installed as a package; or that folder or file itself.
     """
     home = _home(plugin)
     texts: list[str] = []
@@ -92,8 +92,8 @@ def _owner(path: Path, home: Path | None) -> Literal["ours", "plugin", "library"
 
 def _home(plugin: object) -> Path | None:
     """The package that an object's class lies in, if it is not ours; its file, if it is alone."""
-    if plugin is None:
-        return None
+    if plugin is None or isinstance(plugin, Path):
+        return plugin
     kind = plugin if inspect.isclass(plugin) else type(plugin)
     try:
         file = Path(inspect.getsourcefile(kind) or "")
