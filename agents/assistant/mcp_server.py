@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib.metadata
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -25,7 +26,7 @@ from pydantic import Field
 from agents.assistant import store
 from agents.assistant.answers import Event
 from agents.assistant.config import AssistantConfig, needs_model
-from agents.assistant.files import attach
+from agents.assistant.files import attach, expanded, find
 from agents.assistant.session import AssistantService, open_assistant
 from agents.toolbox.box import DOCUMENTATION, Code, Toolbox
 from agents.toolbox.texts import PAGE, Mistake, describe
@@ -42,7 +43,7 @@ INSTRUCTIONS = (
 )
 
 Files = Annotated[
-    list[str],
+    list[Annotated[str, Field(min_length=1, max_length=4096)]],
     Field(
         max_length=100,
         description="Input files or folders below the server's roots (its working directory,"
@@ -105,9 +106,8 @@ class Served:
             code, entry, timeout=assistant.runtime.timeout, mounts=mounts, collect=True
         )
         written = store.write_files(self._place(), done.files)
-        return "\n".join([describe(done), *(f"written: {path}" for path in written)])[
-            :PAGE
-        ]
+        lines = [describe(done), *(f"written: {path}" for path in written)]
+        return printable("\n".join(lines))[:PAGE]
 
     async def solve(
         self,
@@ -133,7 +133,7 @@ class Served:
         await asyncio.gather(*steps)
         place = self._place()
         store.write_files(place, answer.files)
-        message = (answer.text or answer.error)[:PAGE]
+        message = printable(answer.text or answer.error)[:PAGE]
         return {
             "works": answer.works,
             "message": message,
@@ -142,19 +142,37 @@ class Served:
 
     def _inputs(self, files: Sequence[str]) -> dict[str, Path]:
         """Inputs by name; only what lies below the roots."""
-        roots = [Path(root).expanduser().resolve() for root in self.config.roots]
-        inputs = attach({}, files)
-        for path in inputs.values():
-            if not any(path.is_relative_to(root) for root in roots):
+        roots = [Path(root).expanduser().absolute() for root in self.config.roots]
+        for file in files:
+            if not _lies_below(file, roots):
+                listed = ", ".join(map(str, roots))
                 raise UsageError(
-                    f"file {path}: outside of the folders that this server may read"
-                    f" ({', '.join(map(str, roots))}); start it with roots=FOLDER,..."
+                    f"file {file}: outside of the folders that this server may read"
+                    f" ({listed}); start it with roots=FOLDER,..."
                 )
-        return inputs
+            if find(file) is None:
+                raise UsageError(f"file {file}: no such file or folder")
+        return attach({}, files)
 
     def _place(self) -> Path:
         """Where the files of a call are kept; it is made with the first of them."""
         return self.folder / str(sum(1 for _ in self.folder.glob("*")) + 1)
+
+
+def _lies_below(file: str, roots: Sequence[Path]) -> bool:
+    """Whether a path leads to a place below one of the roots, also where it has links.
+
+    What it says is looked at first: of what lies elsewhere, a caller must not even hear whether
+    it exists.
+    """
+    try:
+        path = Path(os.path.normpath(Path.cwd() / expanded(file)))
+        if not any(path.is_relative_to(root) for root in roots):
+            return False
+        target = (Path.cwd() / expanded(file)).resolve()
+    except (OSError, ValueError, RuntimeError):  # null bytes, links in a circle
+        return False
+    return any(target.is_relative_to(root.resolve()) for root in roots)
 
 
 def _quoted(tool: Callable[..., Any]) -> Callable[..., Any]:

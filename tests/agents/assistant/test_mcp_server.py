@@ -107,7 +107,7 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert ran.rpartition("written: ")[2].startswith(str(tmp_path / "sessions"))
         assert ran.endswith("/1/b.txt")
         assert "no.txt: no such file" in await refused(
-            client, "run", code="1", files=["no.txt"]
+            client, "run", code="1", files=[str(tmp_path / "no.txt")]
         )
 
         for tool, arguments in (("run", {"code": "1"}), ("solve", {"question": "?"})):
@@ -121,6 +121,92 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         assert not solved["works"]
         assert solved["model"] == "none"
         assert "there is no model to ask" in solved["message"]
+
+
+async def test_a_caller_hears_nothing_of_what_lies_outside_of_the_roots(tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "in", outside):
+        folder.mkdir(parents=True)
+        (folder / "n.txt").write_text("7")
+    (root / "file.cif").symlink_to(outside / "n.txt")
+    (root / "folder").symlink_to(outside)
+    (root / "round").symlink_to(root / "round")
+    (root / "gone").symlink_to(outside / "gone")
+    (root / "odd\x1b[31m\u202e.txt").write_text("7")
+    os.mkfifo(root / "pipe")
+    tricks = [
+        f"{outside}/n.txt",
+        f"{outside}/gone.txt",
+        f"{outside}/*",
+        "/**/*.txt",
+        "/etc/shadow",
+        "~/.ssh",
+        "~root",
+        f"{root}/../outside/n.txt",
+        f"{root}/in/../../outside/n.txt",
+        f"{root}/folder/n.txt",
+        f"{root}/folder/../outside/n.txt",
+        f"{root}/folder/*",
+        f"{root}/file.cif",
+        f"{root}/gone",
+        "/proc/self/environ",
+        "/dev/stdin",
+        "file:///etc/hostname",
+        "n\0.txt",
+    ]
+    inside = {
+        f"{root}/**/*": "no such file or folder",
+        f"{root}/none": "no such file or folder",
+        f"{root}/pipe": "neither a file nor a folder",
+        f"{root}/odd\x1b[31m\u202e.txt": "cannot be called",
+        f"{root}/{'x/' * 1500}y": "no such file or folder",
+        "x" * 5000: "at most 4096 characters",
+    }
+    async with Client(server("model=none", f"roots={root}")) as client:
+        heard = {
+            (await refused(client, "run", code="1", files=[trick])).replace(trick, "")
+            for trick in tricks
+        }
+        (said,) = {text.replace("n\\x00.txt", "") for text in heard}
+        assert "outside of the folders that this server may read" in said
+        for path, reason in inside.items():
+            text = await refused(client, "run", code="1", files=[path])
+            assert reason in text, path
+            assert "\x1b" not in text
+            assert "\u202e" not in text
+            assert len(text) < LARGEST
+        code = "def f():\n    return int(open('n.txt').read())"
+        for path in (f"{root}/in/n.txt", f"{root}/in/../in/n.txt"):
+            ran = await call(client, "run", code=code, entry="f", files=[path])
+            assert "returned:\n7 (int)" in ran
+        assert "outcome: ok" in await call(
+            client, "run", code="open('in/n.txt')", files=[f"{root}/in"]
+        )
+
+
+async def test_arguments_of_any_size_and_output_of_any_kind():
+    huge = {
+        "code": "x" * 3_000_000,
+        "entry": "f" * 101,
+        "files": ["a"] * 101,
+    }
+    prints = (
+        "print('\\x1b]0;title\\x07\\u202e' * 10)\nraise ValueError('\\x1b[31m' * 9999)"
+    )
+    async with Client(server("model=none", "retrieval=none")) as client:
+        for name, value in huge.items():
+            arguments = {"code": "1", name: value}
+            text = await refused(client, "run", **arguments)
+            assert name in text
+            assert len(text) < LARGEST
+        text = await refused(client, "solve", question="x" * 20_001)
+        assert "at most 20000 characters" in text
+        text = await call(client, "run", code=prints)
+        assert "outcome: exception" in text
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        assert len(text) < LARGEST
+        flood = await call(client, "run", code="print('y' * 10**7)")
+        assert len(flood) < LARGEST
 
 
 async def test_a_question_is_solved_with_an_endpoint_and_its_steps_are_reported(
