@@ -117,8 +117,8 @@ class OutputFile:
 class Figure:
     """A picture; a page shows it as an ``<img>`` only, so that nothing in it can run.
 
-    ``structure`` has, of a crystal, its ``cell`` (Å, rows), ``fractions``, ``species`` and their
-    ``colours``, with which a page makes the picture one that turns.
+    ``structure`` has what is drawn of a crystal (:func:`agents.crystal.scene`) and its ``files``,
+    with which a page makes the picture one that turns and can be saved.
     """
 
     title: str

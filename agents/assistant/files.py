@@ -204,27 +204,18 @@ def drawn(title: str, structure: Mapping[str, Any]) -> Figure | None:
     species = (
         [n for n in given if isinstance(n, str)] if isinstance(given, list) else []
     )
-    import numpy as np  # noqa: PLC0415 -- slow to import
-
-    from agents.drawing import atom_colour, structure_svg  # noqa: PLC0415 -- see above
-
     # It came out of the sandbox.
     if not 0 < len(species) <= SITES:
         return None
-    try:
-        cell = np.array(structure.get("cell"), dtype=float).reshape(3, 3)
-        places = np.array(structure.get("fractions"), dtype=float).reshape(
-            len(species), 3
-        )
-    except (ValueError, TypeError, OverflowError):
+    from agents import crystal, crystal_files  # noqa: PLC0415 -- numpy is slow to import
+    from agents.drawing import drawing_svg  # noqa: PLC0415 -- see above
+
+    cell = crystal.read_cell(structure.get("cell"), species, structure.get("fractions"))
+    if cell is None:
         return None
-    if not np.isfinite(cell).all() or not np.isfinite(places).all():
-        return None
-    turns = {
-        "cell": cell.tolist(),
-        "fractions": (places % 1.0).round(6).tolist(),
-        "species": [printable(name[:20]) for name in species],
-        "colours": [atom_colour(name) for name in species],
-    }
-    text = structure_svg(turns["cell"], species, places.tolist(), title=title)
-    return Figure(title, "image/svg+xml", text.encode(), turns)
+    shown = crystal.drawing(crystal.conventional(cell))
+    scene = crystal.scene(shown)
+    files = {"cif": crystal_files.cif(cell), "poscar": crystal_files.poscar(cell)}
+    scene["files"] = {kind: text for kind, text in files.items() if text is not None}
+    picture = drawing_svg(shown, title=title).encode()
+    return Figure(title, "image/svg+xml", picture, scene)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.drawing import COLOURS, MAX_SITES, structure_svg
+from agents.crystal import COLOURS
+from agents.crystal import DRAWN_SITES as MAX_SITES
+from agents.drawing import structure_svg
 
 CUBE = [[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0]]
 SALT = (["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])

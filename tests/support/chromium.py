@@ -93,8 +93,12 @@ class Tab:
         """What the browser logged as an error: refused scripts, failed requests, exceptions."""
         self.evaluate("0")
         kinds = {"Runtime.exceptionThrown", "Log.entryAdded"}
+        entries = [event for event in self.events if event.get("method") in kinds]
+        # a graphics driver without hardware complains of its speed
         return [
-            json.dumps(event) for event in self.events if event.get("method") in kinds
+            json.dumps(event)
+            for event in entries
+            if event["params"].get("entry", {}).get("source") != "rendering"
         ]
 
     def picture(self, path: Path) -> None:

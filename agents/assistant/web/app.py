@@ -40,7 +40,7 @@ from foundation.errors import ActionableError, UsageError
 
 Body = TypeVar("Body", bound=BaseModel)
 BODY = 40_000_000  # bytes of a request: a question and its files
-STATIC = ("page.css", "answer.css", "page.js", "structure.js")
+STATIC = ("page.css", "answer.css", "page.js", "structure.js", "3Dmol-min.js")
 TITLES = 30  # conversations that are listed
 GRACE = 3  # seconds that open connections have at the end
 #: Sends a browser on, so that the address with its token is no argument of a process.

@@ -83,8 +83,10 @@ async def test_files_and_figures_come_back_and_are_kept(converse, tmp_path: Path
         ("line.png", "image/png"),
     ]
     assert "<script" not in answer.figures[0].data.decode()
-    turns = answer.figures[0].structure
-    assert (turns["species"], turns["fractions"][1]) == (["Cs", "Cl"], [0.5, 0.5, 0.5])
+    scene = answer.figures[0].structure
+    assert [kind["name"] for kind in scene["kinds"]] == ["Cs", "Cl"]
+    assert len(scene["balls"]) == 9
+    assert "Cs Cl\n1 1\n" in scene["files"]["poscar"]
     assert "no value for nothing" in answer.notes
     assert sentence(answer.values) == "Volume: 42.875 Å³; and 2 more."
     assert store.load(session.folder) == [answer]

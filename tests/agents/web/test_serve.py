@@ -38,7 +38,7 @@ pyplot.savefig('out/plot.png')
 return {{'lines': len(open('lengths.txt').readlines()), 'text': {HOSTILE!r}}}"""
 
 CELL = """'letters': 3, 'cell': __import__('pymatgen.core').core.Structure(
-    [[3, 0, 0], [0, 3, 0], [0, 0, 3]], ['Cs', 'Cl'], [[0, 0, 0], [.5, .5, .5]])"""
+    [[0, 2.82, 2.82], [2.82, 0, 2.82], [2.82, 2.82, 0]], ['Na', 'Cl'], [[0, 0, 0], [.5, .5, .5]])"""
 
 pytestmark = [
     pytest.mark.long,
@@ -274,7 +274,8 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
     Endpoint(httpserver).play(
         code_reply(PLOT.replace("'lines': len(open('lengths.txt').readlines())", CELL))
     )
-    with chromium.browser(tmp_path / "profile") as tab:
+    graphics = "--enable-unsafe-swiftshader"  # WebGL without hardware
+    with chromium.browser(tmp_path / "profile", graphics) as tab:
         tab.open(server.address)
         tab.wait("document.getElementById('model').textContent === 'scripted'")
         tab.evaluate(
@@ -302,7 +303,15 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
         )  # what the code returned is text
         assert tab.evaluate("document.querySelectorAll('b').length") == 0
         assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
-        assert tab.evaluate("document.querySelectorAll('canvas.drawn').length") == 1
+        assert tab.evaluate("document.querySelectorAll('div.drawn canvas').length") == 1
+        assert tab.evaluate("document.querySelector('.legend').textContent") == (
+            "Na 4Cl 4"
+        )
+        assert "27 atoms" in tab.evaluate("document.querySelector('.legend').title")
+        buttons = (
+            "[...document.querySelectorAll('.save button')].map((b) => b.textContent)"
+        )
+        assert tab.evaluate(buttons) == ["CIF", "POSCAR", "PNG"]
         for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
             tab.open(server.address, width=width, dark=dark)
             tab.wait(
@@ -315,3 +324,16 @@ def test_in_a_browser(server: Server, httpserver: HTTPServer, tmp_path: Path):
         assert tab.complaints() == []
         tab.open(f"{server.url}#wrong")
         assert "token" in tab.wait("document.getElementById('problem').textContent")
+
+
+@chromium.needed
+def test_without_webgl_the_still_picture_stays(
+    server: Server, httpserver: HTTPServer, tmp_path: Path
+):
+    Endpoint(httpserver).play(code_reply(f"return {{{CELL}}}"))
+    server.ask("A cell?")
+    with chromium.browser(tmp_path / "profile", "--disable-3d-apis") as tab:
+        tab.open(server.address)
+        tab.wait("document.querySelector('.save button') !== null")
+        assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
+        assert tab.evaluate("document.querySelectorAll('div.drawn').length") == 0
