@@ -94,25 +94,24 @@ const steer = (box, viewer) => {
   };
 };
 
+const hasWebGL = () => {
+  const canvas = document.createElement("canvas");
+  return Boolean(canvas.getContext("webgl2") ?? canvas.getContext("webgl"));
+};
+
 const turnable = (image) => {
   const scene = JSON.parse(image.dataset.structure);
+  if (!hasWebGL()) {
+    image.after(savers(image.alt, scene, null));
+    return;
+  }
   const box = document.createElement("div");
   box.className = "drawn";
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", `structure ${image.alt}, ${scene.total} sites`);
   box.title = "drag, or use the arrow keys; scroll to zoom";
   image.before(box);
-  let viewer = null;
-  try {
-    viewer = $3Dmol.createViewer(box, { backgroundAlpha: 0, orthographic: true });
-  } catch (error) {
-    console.warn(`no 3D view: ${error.message}`);
-  }
-  if (!viewer) {
-    box.remove();
-    image.after(savers(image.alt, scene, null));
-    return;
-  }
+  const viewer = $3Dmol.createViewer(box, { backgroundAlpha: 0, orthographic: true });
   viewer.setProjection("orthographic");
   drawCell(viewer, scene.cell);
   drawBalls(viewer, scene);

@@ -332,7 +332,10 @@ def test_without_webgl_the_still_picture_stays(
 ):
     Endpoint(httpserver).play(code_reply(f"return {{{CELL}}}"))
     server.ask("A cell?")
-    with chromium.browser(tmp_path / "profile", "--disable-3d-apis") as tab:
+    without = "HTMLCanvasElement.prototype.getContext = () => null"
+    with chromium.browser(tmp_path / "profile") as tab:
+        tab.call("Page.enable")
+        tab.call("Page.addScriptToEvaluateOnNewDocument", source=without)
         tab.open(server.address)
         tab.wait("document.querySelector('.save button') !== null")
         assert tab.wait("document.querySelector('figure img').naturalWidth") > 0
