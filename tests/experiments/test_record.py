@@ -133,6 +133,9 @@ def test_a_row_that_was_changed_is_noticed(tmp_path):
     path, row = stored(tmp_path, made())
     better = row.model_copy(update={"passed": {"x": True, "y": True}})
     assert "passed" in mismatch(better, path)
+    undated = better.model_copy(update={"digest": ""})  # as if it were an old one
+    assert "passed" in mismatch(undated, path)
+    assert mismatch(row.model_copy(update={"digest": ""}), path) is None
     path.unlink()
     assert "cannot be read" in mismatch(row, path)
 

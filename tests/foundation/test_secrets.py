@@ -2,19 +2,25 @@
 
 import json
 import logging
+import os
 import subprocess
 import sys
 
+import httpx
 import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from agents.base import Question
 from experiments.benchmarks.own import Task
 from experiments.command import main as run
+from experiments.export.command import main as export
 from experiments.samples import Sample
 from foundation import secrets
 from foundation.secrets import HIDDEN, LogFilter, redact, redacted
+from sandbox.environments import cache_folder
 from tests.support.endpoint import Endpoint, text, tool_calls
 from tests.support.scripted import code_reply
 
@@ -94,6 +100,12 @@ def echoing(status):
     return play
 
 
+def link_environments(cache):
+    """A cache of its own with the environments that there are."""
+    cache.mkdir()
+    (cache / "envs").symlink_to(cache_folder() / "envs")
+
+
 def leaks(folder, *outputs):
     """Files and outputs that hold the key."""
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -164,3 +176,101 @@ def test_commands_with_an_endpoint_that_echoes(status, command, home):
     assert endpoint.bodies
     assert "Traceback" not in done.stderr
     assert leaks(home, done.stdout, done.stderr) == []
+
+
+async def test_mcp_with_an_endpoint_that_echoes(home):
+    texts = []
+
+    async def progress(number, total, message):
+        texts.append(str(message))
+
+    with HTTPServer(threaded=True) as server:
+        endpoint = Endpoint(server).play(echoing(0), echoing(401), echoing(401))
+        settings = [
+            f"model.base_url={endpoint.url}",
+            "model.name=m",
+            "model.max_retries=0",
+            "system=single",
+            "retrieval=none",
+        ]
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "matsmith", "mcp", *settings],
+            env={**os.environ, "MATSMITH_CACHE": str(home / "cache")},
+        )
+        link_environments(home / "cache")
+        with (home / "log").open("w") as log:
+            transport = stdio_client(command, errlog=log)
+            async with Client(transport) as client:
+                for _ in range(2):
+                    result = await client.call_tool(
+                        "solve", {"question": "Edge?"}, progress_callback=progress
+                    )
+                    texts.append(result.model_dump_json())
+        assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert len(texts) > 2
+    assert leaks(home, *texts) == []
+    assert list((home / "cache").glob("replies.sqlite"))
+
+
+def test_a_page_with_an_endpoint_that_echoes(home):
+    with HTTPServer(threaded=True) as server:
+        endpoint = Endpoint(server).play(echoing(0), echoing(401), echoing(401))
+        command = [sys.executable, "-m", "matsmith", "serve", "system=single"]
+        command += [f"model.base_url={endpoint.url}", "model.name=m", "retrieval=none"]
+        command += ["model.max_retries=0", "model.cache=false"]
+        with (
+            (home / "log").open("w") as log,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True
+            ) as process,
+        ):
+            try:
+                line = process.stdout.readline()
+                url, _, token = line.removeprefix("Open ").strip().partition("#")
+                header = {"Authorization": f"Bearer {token}"}
+                with httpx.Client(base_url=url, headers=header, timeout=120) as page:
+                    events = [
+                        page.post("api/ask", json={"question": "Edge?"}).text
+                        for _ in range(2)
+                    ]
+                    history = page.get("api/history").text
+            finally:
+                process.terminate()
+                output, _ = process.communicate(timeout=30)
+        assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "event: answer" in events[0]
+    assert HIDDEN in history
+    assert leaks(home, output, history, *events) == []
+
+
+PLUG_IN = """
+import os
+from dataclasses import dataclass
+from agents.episode import System
+
+@dataclass
+class Mine(System):
+    name = "mine"
+    uses_retrieval = writes_code = executes = False
+    llm = False
+
+    async def _steps(self, episode):
+        key = os.environ["OPENAI_API_KEY"]
+        print(f"log {key}")
+        episode.record("check", findings=[key])
+        raise RuntimeError(f"401 for Bearer {key}")
+"""
+
+
+def test_a_plug_in_that_repeats_the_key(home, monkeypatch, capfd):
+    (home / "plug_in_of_mine.py").write_text(PLUG_IN)
+    monkeypatch.syspath_prepend(home)
+    words = ["benchmark=tests.foundation.test_secrets:questions", "retrieval=none"]
+    words += ["system=plug_in_of_mine:Mine", "model=none", f"out={home / 'run'}"]
+    assert run(words) == 1
+    outputs = capfd.readouterr()
+    assert "RuntimeError: 401 for" in " ".join((outputs.out + outputs.err).split())
+    for kind in ("inspect", "harbor"):
+        export([str(home / "run"), f"out={home / kind}", f"to={kind}"])
+    assert leaks(home, *outputs, *capfd.readouterr()) == []
