@@ -45,7 +45,7 @@ def run_names(
     if len(set(bases)) == len(bases):
         return [RunName(base, "") for base in bases]
     settings = [_settings(summary.get("config", {})) for summary in summaries]
-    keys = _differing(settings)
+    keys = [key for key in _differing(settings) if not _follows(key, settings)]
     titles = _titles(keys)
     distinctions = [
         ", ".join(f"{titles[key]} {_word(each.get(key))}" for key in keys)
@@ -63,6 +63,17 @@ def run_names(
 def _differing(each: Sequence[Mapping[str, Any]]) -> list[str]:
     keys = dict.fromkeys(key for values in each for key in values)
     return [key for key in keys if len({str(values.get(key)) for values in each}) > 1]
+
+
+def _follows(key: str, each: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the choice of a group, which is named, says already what a key of it is."""
+    group = key.partition(".")[0]
+    if group == key or group not in _NAMED_GROUPS:
+        return False
+    values: dict[str, set[str]] = {}
+    for settings in each:
+        values.setdefault(str(settings.get(group)), set()).add(str(settings.get(key)))
+    return all(len(alternatives) == 1 for alternatives in values.values())
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -408,7 +408,9 @@ def drawn_table(
     table = RichTable(title=title)
     for heading in headings:
         table.add_column(
-            Text(printable(heading)), justify="right" if table.columns else "left"
+            Text(printable(heading)),
+            justify="right" if table.columns else "left",
+            overflow="fold",  # a name is told from another one by its end
         )
     for line in lines:
         table.add_row(*(Text(printable(cell).replace(" [", "\n[")) for cell in line))

@@ -4,98 +4,19 @@ Beside it is another project whose package is called ``agents``, as that of open
 """
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 
 import pytest
 
-from sandbox import environments
+from tests.support.installation import BELOW, run
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-BELOW = (
-    "agents",
-    "conf",
-    "docgen",
-    "experiments",
-    "foundation",
-    "indexes",
-    "retrieval",
-    "sandbox",
-)
 SMALL = ["limit=1", "model.strict=true", "out=run"]  # what a newcomer runs
-
-
-def run(*command, folder):
-    """Standard output of a command that must succeed, without this process's packages."""
-    variables = {
-        k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}
-    }
-    variables["MATSMITH_CACHE"] = str(environments.cache_folder())
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=variables,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("source")
-    caches = shutil.ignore_patterns("__pycache__", "data", "prebuilt")
-    for name in ("matsmith", *BELOW):
-        shutil.copytree(ROOT / name, folder / name, ignore=caches)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder)
-    run(
-        sys.executable,
-        "-m",
-        "uv",
-        "build",
-        "--wheel",
-        "--out-dir",
-        "dist",
-        folder=folder,
-    )
-    (built,) = folder.glob("dist/*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """The ``bin`` of a virtual environment that holds the wheel and what the lock file pins."""
-    folder = tmp_path_factory.mktemp("installed")
-    uv = (sys.executable, "-m", "uv")
-    run(
-        *uv,
-        "venv",
-        "--quiet",
-        "--python",
-        sys.executable,
-        folder / "venv",
-        folder=folder,
-    )
-    into = ("pip", "install", "--quiet", "--python", folder / "venv")
-    lock = ROOT / "requirements.lock"
-    run(*uv, *into, "--require-hashes", "--requirement", lock, folder=folder)
-    other = folder / "other"
-    (other / "agents").mkdir(parents=True)
-    (other / "agents" / "__init__.py").write_text("class Agent: ...\n")
-    (other / "pyproject.toml").write_text(
-        '[project]\nname = "other-agents"\nversion = "1"\n'
-    )
-    run(*uv, *into, "--no-deps", wheel, other, folder=folder)
-    return folder / "venv" / "bin"
 
 
 def test_the_wheel_holds_every_file_of_the_packages(wheel):
@@ -203,6 +124,53 @@ def test_a_plug_in_beside_the_wheel(installed, tmp_path):
     ).read_bytes()
     assert len(stone["steps"][0]["hits"]) == 1
     assert "accuracy" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_parts_from_another_package(installed, tmp_path):
+    """An embedding, a reranker, a backend and prompts of a package that knows only the wheel."""
+    source = shutil.copytree(ROOT / "tests" / "data" / "foundry", tmp_path / "source")
+    into = ("pip", "install", "--quiet", "--no-deps", "--python", installed / "python")
+    run(sys.executable, "-m", "uv", *into, source, folder=tmp_path)
+    matsmith = installed / "matsmith"
+    lines = run(matsmith, "plugins", folder=tmp_path, code=1).splitlines()
+    ours = [line for line in lines if "foundry 1.2" in line]
+    assert [line.split()[0] for line in ours] == [
+        "embedding=letters",
+        "prompts=terse",
+        "reranker=absent",
+        "reranker=short",
+        "sandbox=counted",
+    ]
+    (fault,) = [line for line in lines if "cannot be used" in line]
+    assert "No module named 'foundry.absent'" in fault
+    words = (
+        "embedding=letters",
+        "reranker=short",
+        "sandbox=counted",
+        "prompts=terse",
+        "retrieval=llm_doc_dense",
+        "system=rag",
+        "benchmark=invented",
+        "benchmark.seed=101",
+        "benchmark.size=60",
+        "benchmark.questions=2",
+        "model=foundry:Parrot",
+    )
+    run(matsmith, "run", *words, "out=run", folder=tmp_path)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["complete"]
+    assert summary["sandbox_tier"] == ["counted-bubblewrap"]
+    config = summary["config"]
+    assert config["embedding"]["alphabet"] == "abcdefghijklmnopqrstuvwxyz"
+    assert config["reranker"]["candidates"] == 20
+    assert re.fullmatch("terse-[0-9a-f]{8}", config["prompts"]["name"])
+    record = next((tmp_path / "run" / "trajectories").glob("*.json")).read_text()
+    assert "You write short Python with" in record
+    run(matsmith, "report", "run", "latex=t.tex", "svg=f.svg", folder=tmp_path)
+    assert r"\toprule" in (tmp_path / "t.tex").read_text()
+    assert "<svg" in (tmp_path / "f.svg").read_text()
+    name = config["prompts"]["name"]
+    assert name in run(matsmith, "run", *words, "--cfg", folder=tmp_path)
 
 
 def test_what_is_installed_is_the_checkout(wheel):

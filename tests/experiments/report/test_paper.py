@@ -1,6 +1,7 @@
 """What of a report goes into a paper: names, tests, LaTeX, CSV, figures, text."""
 
 import csv
+import re
 import struct
 
 import pytest
@@ -41,6 +42,48 @@ def test_two_rows_of_an_ablation_are_named_by_what_was_switched():
         "feedback_critic on",
         "feedback_critic off",
     ]
+
+
+def with_reranker(**reranker):
+    plain = described()
+    return plain | {"config": plain["config"] | {"reranker": reranker or None}}
+
+
+def test_a_choice_is_named_and_its_keys_where_they_differ_besides():
+    near = {"name": "proximity", "_target_": "a:B"}
+    pair = [with_reranker(), with_reranker(**near, weight=1)]
+    assert [name.distinction for name in run_names(pair, ["a", "b"])] == [
+        "reranker none",
+        "reranker proximity",
+    ]
+    three = [*pair, with_reranker(**near, weight=2)]
+    assert [name.distinction for name in run_names(three, ["a", "b", "c"])] == [
+        "reranker none, weight none",
+        "reranker proximity, weight 1",
+        "reranker proximity, weight 2",
+    ]
+
+
+def test_at_80_columns_no_name_is_cut(make_run, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("COLUMNS", "80")
+    folders, model = [], "a-vendor-with-a-long-name/model-instruct-2026-11-variant-"
+    for variant in "AB":
+        folder = make_run(f"run-{variant}", [row(name) for name in QUESTIONS])
+        summary = read_json(folder / "summary.json")
+        write_json(folder / "summary.json", summary | {"model": model + variant})
+        folders.append(str(folder))
+    assert report([*folders, f"html={tmp_path / 'page.html'}"]) == 0
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    letters = re.sub(
+        r"[^\w/-]",
+        "",
+        "".join(
+            line.split("│")[1] for line in printed.splitlines() if line.startswith("│")
+        ),
+    )
+    assert model + "A" in letters
+    assert model + "B" in letters
 
 
 def test_runs_of_one_configuration_are_named_by_their_folders():
