@@ -57,6 +57,7 @@ async def test_an_embedding(guide):
     assert await embedding.embed(["abba", "x"]) == [[3.0, 3.0], [1.0, 1.0]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -89,6 +90,7 @@ async def test_what_finds_documents(guide, package, words, monkeypatch):
         assert names == sorted(names)
 
 
+@pytest.mark.long
 async def test_a_backend(guide):
     import counted
 
@@ -98,6 +100,7 @@ async def test_a_backend(guide):
     assert counted.Counted.opened > 0
 
 
+@pytest.mark.long
 def test_a_launcher(guide):
     words = ["launcher=slow:Slow", "launcher.options.pause=0", f"out={guide}/run"]
     assert run([*SCRIPTED, *words]) == 0
@@ -181,6 +184,7 @@ def test_what_is_installed_is_listed(guide, monkeypatch, capsys):
     assert read_run(["reranker=short"]).reranker.target == "short:ShortFirst"
 
 
+@pytest.mark.long
 def test_the_run_of_somebody_else_is_data(guide, capsys):
     """Nothing that a run folder names is imported, whatever is done with the folder."""
     folder = guide / "run"
