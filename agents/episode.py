@@ -69,6 +69,11 @@ class Context:
     templates: Templates | None = None
     on_step: Callable[[Question, Step], None] | None = None
 
+    @property
+    def documents(self) -> int:
+        """Documents per retrieval: ``retrieval.k``, else what is set for the model."""
+        return self.k or self.model.config.documents
+
 
 class RepliedError(Exception):
     """The model asked for what only the user can give, or answered in words; no failure."""
@@ -147,70 +152,61 @@ class Episode:
         """
         new_messages = messages[earlier:]
         if self.question.wants_code:
-            shown = prompts.with_pictures(self.question, messages)
-            messages = [prompts.role(self.context.packages), *shown]
+            with_pictures = prompts.with_pictures(self.question, messages)
+            messages = [prompts.role(self.context.packages), *with_pictures]
         self.meter.check()
-        sample = f"{self.seed}:{self._asked.total()}"
-        turn = self._asked[purpose]
-        self._asked[purpose] += 1
-        recording_key = RecordingKey(
-            self.question.id, self.seed, purpose, turn, self.question.prompt
-        )
         recorded = new_messages if earlier else messages
         sent = [plain_message(message) for message in recorded]
         self.begin("model", purpose)
         try:
-            reply = await self.context.model.ask(
-                messages, sample=sample, recording_key=recording_key, tools=tools
-            )
+            reply = await self._ask_model(purpose, messages, tools)
         except ModelError as error:
-            about: dict[str, Any] = (
-                {"fault": "context"} if isinstance(error, ContextError) else {}
-            )
-            if self.context.model.recordings is not None and not about:
-                about["recorded"] = ["failed"]
+            detail = self._error_detail(error)
             self.record(
-                "model", purpose=purpose, messages=sent, error=str(error), **about
+                "model", purpose=purpose, messages=sent, error=str(error), **detail
             )
             raise
         self.meter.usage += reply.usage
         self.meter.queued += reply.queued
         self.fault = reply.fault
-        notes = {
-            name: getattr(reply, name) for name in ("reasoning", "fault", "adjusted")
-        }
-        if tools:
-            called = [
-                {"name": c.name, "arguments": dict(c.arguments)}
-                for c in reply.tool_calls
-            ]
-            notes |= {"calls": called, "earlier": earlier}
-        self.record(
-            "model",
-            purpose=purpose,
-            messages=sent,
-            reply=reply.text,
-            usage=asdict(reply.usage),
-            cached=reply.cached,
-            seconds=reply.seconds,
-            **{name: note for name, note in notes.items() if note},
-            **({} if reply.changed is None else {"recorded": list(reply.changed)}),
+        detail = _reply_detail(reply, with_calls=bool(tools), earlier=earlier)
+        self.record("model", purpose=purpose, messages=sent, **detail)
+        if not reply.tool_calls:
+            self._stop_at_words(reply.text)
+        return reply
+
+    async def _ask_model(
+        self,
+        purpose: str,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]],
+    ) -> Reply:
+        """Send a request under the names by which its reply is cached and recorded."""
+        sample = f"{self.seed}:{self._asked.total()}"
+        turn = self._asked[purpose]
+        self._asked[purpose] += 1
+        question = self.question
+        key = RecordingKey(question.id, self.seed, purpose, turn, question.prompt)
+        return await self.context.model.ask(
+            messages, sample=sample, recording_key=key, tools=tools
         )
-        if (
-            self.question.asks
-            and not reply.tool_calls
-            and (needs := read_need(reply.text))
-        ):
-            self.reply = reply.text
+
+    def _error_detail(self, error: ModelError) -> dict[str, Any]:
+        """What the record says of a request that failed, besides the error."""
+        if isinstance(error, ContextError):
+            return {"fault": "context"}
+        if self.context.model.recordings is not None:
+            return {"recorded": ["failed"]}
+        return {}
+
+    def _stop_at_words(self, text: str) -> None:
+        """End the episode where a reply asks the user for something, or answers in words."""
+        if self.question.asks and (needs := read_need(text)):
+            self.reply = text
             raise RepliedError(needs)
-        if (
-            self.question.writes
-            and not reply.tool_calls
-            and (words := read_words(reply.text))
-        ):
+        if self.question.writes and (words := read_words(text)):
             self.reply = words
             raise RepliedError
-        return reply
 
     async def conclude(self, messages: Sequence[Message]) -> StopReason:
         """Ask for the answer in the form that the question wants, and stop."""
@@ -397,7 +393,32 @@ class Retrieving(System):
     @property
     def documents(self) -> int:
         """Documents per retrieval."""
-        return self.k or self.context.k or self.context.model.config.documents
+        return self.k or self.context.documents
+
+
+def _reply_detail(reply: Reply, *, with_calls: bool, earlier: int) -> dict[str, Any]:
+    """What the record says of a reply; of what is mostly absent only what is there."""
+    optional: dict[str, Any] = {
+        "reasoning": reply.reasoning,
+        "fault": reply.fault,
+        "adjusted": reply.adjusted,
+    }
+    if with_calls:
+        calls = [
+            {"name": call.name, "arguments": dict(call.arguments)}
+            for call in reply.tool_calls
+        ]
+        optional |= {"calls": calls, "earlier": earlier}
+    detail = {
+        "reply": reply.text,
+        "usage": asdict(reply.usage),
+        "cached": reply.cached,
+        "seconds": reply.seconds,
+        **{name: value for name, value in optional.items() if value},
+    }
+    if reply.changed is not None:
+        detail["recorded"] = list(reply.changed)
+    return detail
 
 
 def _parsed(found: CodeAnswer | Reading | None) -> dict[str, str]:

@@ -324,6 +324,11 @@ class Row(BaseModel, extra="ignore", frozen=True):
         return self.ending.message
 
     @property
+    def key(self) -> tuple[str, int]:
+        """Question and seed: what there is one answer to in a run."""
+        return self.question_id, self.seed
+
+    @property
     def scored(self) -> bool:
         """Whether there is a verdict."""
         return self.passed is not None

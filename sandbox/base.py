@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -111,6 +111,13 @@ class RunRequest:
     timeout: float = 30.0
     mounts: Sequence[Mount] = ()
     collect: bool = False
+
+    @property
+    def kind(self) -> Literal["call", "script", "function"]:
+        """A function of ours is called, or the code is executed; then its ``entry`` is called."""
+        if self.entry is None:  # also where the call is bytes already
+            return "call"
+        return "function" if self.entry else "script"
 
 
 class AnswerSandbox(ABC):

@@ -198,10 +198,11 @@ class Worker:
         }.values()
         wall = self._config.wall(request.timeout)
         header = {
+            "kind": request.kind,
             "entry": request.entry,
             "timeout": request.timeout,
             "wall": wall,
-            "collect": request.collect,
+            "return_files": request.collect,
             "mounts": [{"key": item.key, "target": target} for item, target in inputs],
             "inputs": [{"key": item.key, "files": item.names} for item in new],
         }

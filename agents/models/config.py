@@ -122,12 +122,12 @@ class ModelConfig(BaseModel, extra="forbid", frozen=True):
     @property
     def is_live(self) -> bool:
         """Whether somebody is asked: replies cost time and money."""
-        return self.provider in {"openai", "class"}
+        return self.replies and not self.plays
 
     @property
     def replies(self) -> bool:
         """Whether there is a model at all, live or recorded."""
-        return self.is_live or self.plays
+        return self.provider != "none"
 
     @property
     def settings(self) -> dict[str, Any]:

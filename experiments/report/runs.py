@@ -169,7 +169,7 @@ def _rename(summary: dict[str, Any]) -> None:
 def _selected(folder: Path, summary: dict[str, Any]) -> list[Row]:
     ids, seeds = list(summary["question_ids"]), list(summary["seeds"])
     latest = {
-        (row.question_id, row.seed): row
+        row.key: row
         for row in read_rows(folder / "results.jsonl")
         if row.config_hash == summary["config_hash"]
     }

@@ -35,6 +35,11 @@ class Trial:
     sample: Sample
     seed: int
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Question and seed, as `experiments.record.Row.key`."""
+        return self.sample.question.id, self.seed
+
 
 @dataclass(frozen=True)
 class Answered:

@@ -46,7 +46,7 @@ from foundation.progress import meter as counting
 FAILURES = 100
 #: Reasons why questions are unavailable that are printed.
 REASONS = 5
-#: Answers of a run from which the others are foretold.
+#: Answers of a run from which the others are estimated.
 FIRST = 3
 
 
@@ -89,45 +89,21 @@ async def execute(
     folder = run_folder(config, config_hash)
     with Store(folder, config_hash, config.plain()) as store:
         finished = store.finished(config.budget)
-        own = config.benchmark.target
-        again = own if ":" in own else config.benchmark.name
         if store.remember_scorer(scorer_digest(benchmark.scorer)) and finished:
-            console.print(
-                "Verdicts are of an earlier version of the scorer; `matsmith regrade "
-                f"benchmark={again} answers={folder}` scores again without paying",
-                style="yellow",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
-        trials = [
-            Trial(sample, seed)
-            for seed in config.seeds
-            for sample in samples
-            if sample.unavailable is None and (sample.question.id, seed) not in finished
+            _advise_regrading(config, folder, console)
+        answerable = [sample for sample in samples if sample.unavailable is None]
+        all_trials = [
+            Trial(sample, seed) for seed in config.seeds for sample in answerable
         ]
-        total = len(config.seeds) * sum(
-            sample.unavailable is None for sample in samples
-        )
-        resumed = (
-            f", {total - len(trials)} of them finished before"
-            if len(trials) != total
-            else ""
-        )
+        trials = [trial for trial in all_trials if trial.key not in finished]
         console.print(
-            f"{config.system.name} + {config.retrieval.name} + "
-            f"{config.model.name if llm else 'no model'} on {config.benchmark.name}: "
-            f"{total} question{'' if total == 1 else 's'}{resumed} -> {folder}"
+            f"{_title(config, llm)}: {_counted(len(all_trials), len(trials))} -> {folder}"
         )
         for remark in unavailable(samples):
             console.print(remark, markup=False, highlight=False, soft_wrap=True)
-        foretold = from_answers(finished.values(), len(trials), config.concurrency)
-        if llm and (line := foretold or from_recordings(config, len(trials))):
+        estimate = from_answers(finished.values(), len(trials), config.concurrency)
+        if llm and (line := estimate or from_recordings(config, len(trials))):
             console.print(line, highlight=False)
-        stopped: str | None = None
-        meter = Meter(config.run_budget, group="run_budget")
-        for row in store.lines():
-            _count(row, meter)
         plan = Plan(
             config,
             config_hash,
@@ -136,35 +112,35 @@ async def execute(
             lambda env, line: console.print(
                 f"Environment {env}: {line}", highlight=False
             ),
-            meter,
+            _meter_of(config, store.lines()),
             warm=any(sample.question.wants_code for sample in samples),
         )
-        bar = counting(
-            config.system.name, total, done=total - len(trials), console=console
+        progress = counting(
+            config.system.name,
+            len(all_trials),
+            done=len(all_trials) - len(trials),
+            console=console,
         )
+        print_estimate = None if estimate else partial(console.print, highlight=False)
+        stopped: str | None = None
         try:
             began = time.monotonic()
             async with (
                 launcher.executor(plan, store) if trials else nullcontext() as executor
             ):
                 ready = time.monotonic()
-                with bar as progress:
+                with progress as advancing:
                     if executor is not None:
-                        foretell = (
-                            None
-                            if foretold
-                            else partial(console.print, highlight=False)
-                        )
-                        work = Work(plan, store, executor, progress, foretell)
+                        work = Work(plan, store, executor, advancing, print_estimate)
                         stopped = await work.through(trials)
-                prepared, answered = ready - began, time.monotonic() - ready
+                answered = time.monotonic()
                 console.print(
-                    f"environment, documents and sandboxes: {prepared:.0f} s; "
-                    f"questions: {answered:.0f} s",
+                    f"environment, documents and sandboxes: {ready - began:.0f} s; "
+                    f"questions: {answered - ready:.0f} s",
                     highlight=False,
                 )
         finally:
-            wanted = {
+            selected = {
                 (sample.question.id, seed)
                 for sample in samples
                 for seed in config.seeds
@@ -175,17 +151,51 @@ async def execute(
                 llm=llm,
                 metrics=benchmark.scorer.metrics,
                 samples=samples,
-                rows=[
-                    row
-                    for row in store.lines()
-                    if (row.question_id, row.seed) in wanted
-                ],
+                rows=[row for row in store.lines() if row.key in selected],
                 packages=store.packages,
                 outside=store.spent,
                 stopped=stopped,
             )
             write_json(folder / "summary.json", summary)
     return folder
+
+
+def _advise_regrading(config: RunConfig, folder: Path, console: Console) -> None:
+    """Say that finished answers were scored by another version of the scorer."""
+    target = config.benchmark.target
+    benchmark = target if ":" in target else config.benchmark.name
+    console.print(
+        "Verdicts are of an earlier version of the scorer; `matsmith regrade "
+        f"benchmark={benchmark} answers={folder}` scores again without paying",
+        style="yellow",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _title(config: RunConfig, llm: bool) -> str:
+    """System, source of documents, model and benchmark."""
+    model_name = config.model.name if llm else "no model"
+    return (
+        f"{config.system.name} + {config.retrieval.name} + {model_name} on "
+        f"{config.benchmark.name}"
+    )
+
+
+def _counted(total: int, left: int) -> str:
+    """How many questions there are, and how many of them an earlier run has finished."""
+    plural = "" if total == 1 else "s"
+    resumed = f", {total - left} of them finished before" if left != total else ""
+    return f"{total} question{plural}{resumed}"
+
+
+def _meter_of(config: RunConfig, rows: Iterable[Row]) -> Meter:
+    """The budget of the run, with what earlier answers have used of it."""
+    meter = Meter(config.run_budget, group="run_budget")
+    for row in rows:
+        _count(row, meter)
+    return meter
 
 
 def _count(row: Row, meter: Meter) -> None:
@@ -212,13 +222,13 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> ActionableError:
 
 @dataclass
 class Work:
-    """Hands out questions, and stores what comes back; the first answers foretell the others."""
+    """Hands out questions, stores what comes back, and estimates what the others will cost."""
 
     plan: Plan
     store: Store
     executor: Executor
     progress: Progressing
-    foretell: Callable[[str], None] | None = None
+    print_estimate: Callable[[str], None] | None = None
     left: int = 0
     first: list[Row] = field(default_factory=list)
     failures: int = 0  # consecutive
@@ -281,11 +291,11 @@ class Work:
         self.gained += gained
         self.out_of += out_of
         self.left, self.first = self.left - 1, [*self.first, row][: 2 * FIRST]
-        if self.foretell is not None and len(self.first) < 2 * FIRST:
+        if self.print_estimate is not None and len(self.first) < 2 * FIRST:
             together = self.plan.config.concurrency
             if line := from_answers(self.first, self.left, together):
-                self.foretell(line)
-                self.foretell = None
+                self.print_estimate(line)
+                self.print_estimate = None
         self.progress.advance(
             note=f"{amount(self.gained)}/{self.out_of:.0f} {metric.title}"
         )

@@ -181,7 +181,7 @@ class Store:
         that limit is higher now, or gone: under the same limit it would cost the same and end
         at the same place.
         """
-        latest = {(row.question_id, row.seed): row for row in self.lines()}
+        latest = {row.key: row for row in self.lines()}
         return {
             key: row
             for key, row in latest.items()

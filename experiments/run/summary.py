@@ -111,7 +111,7 @@ def summarise(
         ``faulty`` names the properties that are known to be faulty themselves, by question.
         ``reply_faults`` counts replies of all stored lines that were no whole answer, by kind.
     """
-    latest = {(row.question_id, row.seed): row for row in rows}
+    latest = {row.key: row for row in rows}
     available = [sample for sample in samples if sample.unavailable is None]
     scored = [row for row in latest.values() if row.scored]
     wanted = len(available) * len(config.seeds)

@@ -26,11 +26,9 @@ from sandbox.server.outputs import Outputs
 NICE = 5  # of the code: the supervisor that watches it comes first
 MAIN = "main.py"
 STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
-RESULT = len(STREAMS)  # its descriptor
-FAILED, BROKEN = (
-    70,
-    71,
-)  # exit codes: before the code, and where the code broke what ends it
+RESULT_DESCRIPTOR = len(STREAMS)
+FAILED = 70  # exit code: something failed before the code
+BROKEN = 71  # exit code: the code broke what writes its result
 FRAMES = 30  # of a traceback
 #: Files whose frames at the beginning of a traceback are none of the code's.
 _OURS = (
@@ -45,14 +43,14 @@ def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn
     """Become the jailed process, run the code, write the result; never returns.
 
     ``shipped`` finds our own modules: for a call of one of them, for nothing else. ``fds`` are the
-    order, and the write ends for stdout, stderr, the result and for failures before the code.
+    job, and the write ends for stdout, stderr, the result and for failures before the code.
     """
-    order, *streams, failures = fds
+    job, *streams, failures = fds
     try:
         null = os.open(os.devnull, os.O_RDONLY)
-        failures, order = renumber([null, *streams, failures, order])[-2:]
-        request, code = _read_order(order)
-        os.closerange(order, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        failures, job = renumber([null, *streams, failures, job])[-2:]
+        request, code = _read_job(job)
+        os.closerange(job, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         _enter(jail, number, request)
         _open_streams()
         with contextlib.suppress(OSError), open(MAIN, "wb") as file:
@@ -66,13 +64,13 @@ def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn
         os.close(failures)
         view = memoryview(_message(jail, request, code, shipped))
         while view:
-            view = view[os.write(RESULT, view) :]
+            view = view[os.write(RESULT_DESCRIPTOR, view) :]
         os._exit(0)
     finally:  # whatever the code did to its descriptors: never back into the zygote
         os._exit(BROKEN)
 
 
-def _read_order(descriptor: int) -> tuple[dict[str, Any], bytes]:
+def _read_job(descriptor: int) -> tuple[dict[str, Any], bytes]:
     """The host's request, and the code."""
     size = os.fstat(descriptor).st_size
     data = bytearray()
@@ -91,7 +89,7 @@ def _enter(jail: Jail, number: int, request: dict[str, Any]) -> None:
         for item in request["mounts"]
     ]
     jail.enter(number, mounts)
-    if request["collect"]:
+    if request["return_files"]:
         os.mkdir(OUT)
     os.environ.update(HOME=jail.folder, TMPDIR=jail.folder)
 
@@ -120,34 +118,44 @@ def _message(
     jail: Jail, request: dict[str, Any], code: bytes, shipped: Shipped
 ) -> bytes:
     """Run the code or the call, and say what became of it."""
-    out = os.path.join(jail.folder, OUT) if request["collect"] else ""
+    out = os.path.join(jail.folder, OUT) if request["return_files"] else ""
     caught = CaughtExceptions(os.path.join(jail.folder, MAIN))
-    entry = request["entry"]
-    if entry is None:
+    if request["kind"] == "call":
         return _execute(lambda: _call(shipped, code), caught, out)
     shipped.hide()
-    return _execute(lambda: _run(code, entry, caught), caught, out)
+    if request["kind"] == "script":
+        return _execute(lambda: _run_script(code, caught), caught, out)
+    return _execute(lambda: _run_function(code, request["entry"], caught), caught, out)
 
 
-def _run(code: bytes, entry: str, caught: CaughtExceptions) -> Any:
-    name = "main" if entry else "__main__"
+def _run_module(name: str, code: bytes, caught: CaughtExceptions) -> types.ModuleType:
+    """Execute the code as a module of this name."""
     module = types.ModuleType(name)
     module.__file__ = caught.path
     sys.modules[name] = module
     sys.argv = [MAIN]
     sys.path.insert(0, os.path.dirname(caught.path))
     exec(caught.compile(code), module.__dict__)  # noqa: S102 - what a sandbox is for
-    if not entry:
-        return None
+    return module
+
+
+def _run_script(code: bytes, caught: CaughtExceptions) -> None:
+    """Execute the code as the main program, which has no result."""
+    _run_module("__main__", code, caught)
+
+
+def _run_function(code: bytes, entry: str, caught: CaughtExceptions) -> Any:
+    """Execute the code as a module, and call a function of it."""
+    module = _run_module("main", code, caught)
     function = module.__dict__.get(entry)
     if not callable(function):
         raise NameError(f"the code defines no function {entry!r}")  # noqa: TRY004
     return function()
 
 
-def _call(shipped: Shipped, order: bytes) -> Any:
-    """Call a function of a module of ours, whose text comes with the order."""
-    call = json.loads(order)
+def _call(shipped: Shipped, text: bytes) -> Any:
+    """Call a function of a module of ours, whose source comes with the call."""
+    call = json.loads(text)
     shipped.add(call["texts"])
     __import__(call["module"])
     function = getattr(sys.modules[call["module"]], call["function"])

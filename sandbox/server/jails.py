@@ -63,7 +63,7 @@ class Jail:
         return os.fork()
 
     def reap(self) -> None:
-        """In the zygote: collect what the run left dying; all of it was killed by the sweep."""
+        """In the zygote: wait for what the run left dying; all of it was killed by the sweep."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
@@ -131,7 +131,7 @@ class Jail:
         shutil.rmtree(self.folder, ignore_errors=True)
         return not os.path.exists(self.folder)
 
-    def collect(self) -> bool:
+    def forget_sockets(self) -> bool:
         """Make the kernel forget sockets that only messages in sockets hold; whether it did.
 
         Nothing else outlives the last process, except what such messages hold as well.

@@ -20,7 +20,7 @@ from typing import Any
 from sandbox.inside.shipped import Shipped
 from sandbox.inside.tagged import FLOOD, KEEP, MB, OUT_BYTES, frame
 from sandbox.server.jails import JAILS, Jail
-from sandbox.server.watch import FAILURE, Limits, Watch
+from sandbox.server.watch import FAILURE_PIPE, Limits, Watch
 from sandbox.server.zygote import Zygote
 
 
@@ -117,11 +117,11 @@ class ChildRun:
             self.jail.cgroup.begin()
         keys = [item["key"] for item in request["mounts"]]
         number = self.jail.begin(keys)
-        pipes = [os.pipe() for _ in range(FAILURE + 1)]
+        pipes = [os.pipe() for _ in range(FAILURE_PIPE + 1)]
         reads = [end for end, _ in pipes]
         started = time.monotonic()
-        collected = OUT_BYTES + 4 * KEEP if request["collect"] else 0
-        limits = Limits(started + float(request["wall"]), FLOOD + collected)
+        file_bytes = OUT_BYTES + 4 * KEEP if request["return_files"] else 0
+        limits = Limits(started + float(request["wall"]), FLOOD + file_bytes)
         try:
             pid = self._start(number, request, code, [end for _, end in pipes])
             watch = Watch(reads, limits)
@@ -152,14 +152,14 @@ class ChildRun:
     def _start(
         self, number: int, request: dict[str, Any], code: bytes, writes: Sequence[int]
     ) -> int:
-        """Have the child forked; the order is a file of no name, and leaves no other copy."""
-        order = os.memfd_create("order")
+        """Have the child forked; the job is a file of no name, and leaves no other copy."""
+        job = os.memfd_create("job")
         try:
-            with open(order, "wb", closefd=False) as file:
+            with open(job, "wb", closefd=False) as file:
                 file.write(frame(request, code))
-            return self._zygote.fork(number, [order, *writes])
+            return self._zygote.fork(number, [job, *writes])
         finally:
-            for descriptor in (order, *writes):
+            for descriptor in (job, *writes):
                 os.close(descriptor)
 
     def _follow(
@@ -167,19 +167,17 @@ class ChildRun:
     ) -> tuple[int, float, bool]:
         """Wait status, seconds of processor time, and whether nothing of the run is left."""
         process = os.pidfd_open(pid)
-        alarms = [
-            self._requests,
-            self._zygote.fileno(),
-        ]  # the host or the zygote has died
+        # readable when the host or the zygote has died
+        alarms = [self._requests, self._zygote.fileno()]
         try:
             watch.until_the_end(process, alarms, lambda: self._look(timeout))
         finally:
             os.close(process)
             swept = self.jail.sweep(pid)
             status, waited = self._zygote.finish()
-            collected = self.jail.collect()
+            forgotten = self.jail.forget_sockets()
         watch.take_the_rest()
-        return status, max(waited, self._processor), swept and collected
+        return status, max(waited, self._processor), swept and forgotten
 
     def _look(self, timeout: float) -> str | None:
         """What the running code has used: the reason to end it, or ``None``."""

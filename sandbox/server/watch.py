@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sandbox.inside.tagged import FLOOD, KEEP
 
 LOOK_SECONDS = 0.05  # between two looks at what a running child uses
-STDOUT, STDERR, RESULT, FAILURE = range(4)
+#: Numbers of the pipes that a child writes to, as the supervisor makes them.
+STDOUT_PIPE, STDERR_PIPE, RESULT_PIPE, FAILURE_PIPE = range(4)
 _CHUNK = 1 << 16
 
 
@@ -61,7 +62,7 @@ class Watch:
     def __init__(self, descriptors: list[int], limits: Limits) -> None:
         self.limits = limits
         self.reason: str | None = None
-        keep = {RESULT: limits.result}
+        keep = {RESULT_PIPE: limits.result}
         self.streams = [
             Stream(descriptor, keep.get(number, KEEP))
             for number, descriptor in enumerate(descriptors)
@@ -94,7 +95,7 @@ class Watch:
         """Take what the pipes still hold, once nothing can write into them any more."""
         for stream in self.streams:
             stream.drain(self.limits.result)
-        if self.reason is None and self.streams[RESULT].size > self.limits.result:
+        if self.reason is None and self.streams[RESULT_PIPE].size > self.limits.result:
             self.reason = "bad_result"
 
     def _ready(self, process: int, alarms: list[int]) -> set[int]:
@@ -105,10 +106,10 @@ class Watch:
         return set(ready)
 
     def _overrun(self) -> str | None:
-        printed = max(self.streams[STDOUT].size, self.streams[STDERR].size)
+        printed = max(self.streams[STDOUT_PIPE].size, self.streams[STDERR_PIPE].size)
         if printed > FLOOD:
             return "output_flood"
-        if self.streams[RESULT].size > self.limits.result:
+        if self.streams[RESULT_PIPE].size > self.limits.result:
             return "bad_result"
         if time.monotonic() >= self.limits.deadline:
             return "wall"

@@ -28,7 +28,7 @@ START = struct.Struct("I")  # number of the run
 STARTED = struct.Struct("i")  # process id
 FINISH = b"f"  # every process of the run has been killed
 FINISHED = struct.Struct("id")  # wait status, seconds of processor time
-DESCRIPTORS = 5  # the order, stdout, stderr, the result, failures before the code
+DESCRIPTORS = 5  # the job, stdout, stderr, the result, failures before the code
 
 
 class Zygote:
@@ -67,7 +67,7 @@ class Zygote:
         return pid
 
     def finish(self) -> tuple[int, float]:
-        """Collect a run that was killed: wait status, and seconds of processor time."""
+        """Wait for a run that was killed: wait status, and seconds of processor time."""
         self._link.send(FINISH)
         status, seconds = FINISHED.unpack(self._receive(FINISHED.size))
         return status, seconds
