@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install run demo test quick test-all check size docs-check lock clean
+.PHONY: install run demo test quick test-all check size docs docs-check lock clean
 .DEFAULT_GOAL := run
 
 UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
@@ -65,6 +65,11 @@ check: $(STAMP)
 # How dense the code is; informs, and gates nothing.
 size:
 	@$(PYTHON) .ci/size
+
+# The documentation as a site in site/; a dead link ends it.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 docs-check: $(STAMP)
 	$(BIN)/python -m pytest -q tests/docs
