@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from foundation.errors import ActionableError
 from foundation.failures import describe_failure
+from foundation.plugins import installed
 from foundation.program import command_line
 from foundation.targets import load
 from sandbox import bubblewrap, bytecode, environments
@@ -76,9 +77,11 @@ def engines() -> list[Engine]:
 
 
 def _backend(config: SandboxConfig) -> Backend:
-    name = config.backend
-    if ":" in name:
-        return _from_outside(config)
+    name = config.backend  # ours, an entry point or module:Class
+    named = {plugin.name: plugin.target for plugin in installed("sandbox")}
+    target = name if name in BACKENDS else named.get(name, name)
+    if ":" in target:
+        return _from_outside(target, config)
     if name not in BACKENDS:
         raise SandboxError(
             f"no backend {name!r}; there are: {', '.join(BACKENDS)}, or module:Class"
@@ -113,9 +116,9 @@ def _refusal(reason: str) -> str:
     return REFUSAL.format(reason=reason, cure=command_line("sandbox install"))
 
 
-def _from_outside(config: SandboxConfig) -> Backend:
+def _from_outside(target: str, config: SandboxConfig) -> Backend:
     """A backend of somebody else: trusted like every module that a user names."""
-    make = load(config.backend, key="sandbox.backend")
+    make = load(target, key="sandbox.backend")
     try:
         made = make(config)
     except ActionableError:
@@ -123,11 +126,11 @@ def _from_outside(config: SandboxConfig) -> Backend:
     except Exception as error:
         failure = describe_failure(error, make)
         raise SandboxError(
-            f"sandbox.backend={config.backend}: cannot be made ({failure})"
+            f"sandbox.backend={target}: cannot be made ({failure})"
         ) from error
     if not isinstance(made, Backend):
         raise SandboxError(
-            f"sandbox.backend={config.backend}: is not a sandbox.worker.Backend"
+            f"sandbox.backend={target}: is not a sandbox.worker.Backend"
             " (confinement, jail, open)"
         )
     return made
