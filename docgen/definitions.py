@@ -343,9 +343,10 @@ def _comment(node: ast.stmt, after: ast.stmt, lines: Sequence[str]) -> str:
 def _function(
     module: Module, owner: Class | None, node: FunctionNode
 ) -> Function | None:
-    """A definition, or ``None`` for an overload stub or a property's setter."""
+    """A definition, or ``None`` for an overload of one that follows or a property's setter."""
     names = {last_part(d) for d in node.decorator_list}
-    if {"overload", "setter", "deleter"} & names:
+    overload = "overload" in names and not module.source.is_stub
+    if overload or {"setter", "deleter"} & names:
         return None
     role: Role = "function" if owner is None else "method"
     if owner is not None and any(name.endswith("property") for name in names):

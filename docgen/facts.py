@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from docgen.docstrings import Described, Input, described, first_sentence, unit_of
 from docgen.render import RELATIONS
@@ -244,7 +245,8 @@ def _variable(name: str) -> str:
 
 def seen_from(user: Symbol, symbol: Symbol) -> str:
     """The name of a symbol, without its module where that is the user's."""
-    module = symbol.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    file = PurePosixPath(symbol.path).with_suffix("")
+    module = ".".join(file.parts).removesuffix(".__init__")
     same = symbol.path == user.path and symbol.kind != "module"
     return symbol.qualname.removeprefix(f"{module}.") if same else symbol.qualname
 

@@ -113,7 +113,7 @@ class _Builder:
             )
             for c in self._constants(module)
         ]
-        if Path(module.source.path).name == "__init__.py":
+        if module.source.is_package:
             members += self._modules(module.name)
         return self._symbol(
             module,

@@ -48,11 +48,18 @@ class SourceFile:
     text: str
     is_package: bool
 
+    @property
+    def is_stub(self) -> bool:
+        """Whether it only declares what a compiled module has."""
+        return self.path.endswith(".pyi")
+
 
 MOST_FILE, MOST_SOURCE = 20_000_000, 300_000_000  # bytes of a file, of a library
 _METADATA = 1 << 16  # characters of METADATA that are read: its headers stand first
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
-_TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.py")
+_TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|testing|conftest)\.pyi?")
+#: Source, and stubs: what a compiled module declares.
+_SUFFIXES = (".py", ".pyi")
 
 
 def is_test(path: Path) -> bool:
@@ -65,6 +72,7 @@ def is_test(path: Path) -> bool:
 def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     """Read the modules of ``packages`` (import names, dotted ones allowed), sorted by name.
 
+    A stub (``.pyi``) stands for a module that has no source, as compiled ones have none.
     A namespace package is read with everything that add-ons install into it. Of a project with
     a ``src`` folder, that is where its packages are looked for. A `SourceError` says that there is
     no Python file.
@@ -146,15 +154,17 @@ def _project(root: Path) -> tuple[str, str | None] | None:
 
 def _python_files(package: str, folder: Path) -> Iterator[Path]:
     base = folder.joinpath(*package.split("."))
-    single = base.with_suffix(".py")
-    if single.is_file():
-        yield single
-    if base.is_dir():
-        for path in sorted(base.rglob("*.py")):
-            relative = path.relative_to(folder).with_suffix("")
-            importable = all(part.isidentifier() for part in relative.parts)
-            if importable and not is_test(path.relative_to(folder)):
-                yield path
+    single = [base.with_suffix(suffix) for suffix in _SUFFIXES]
+    yield from [path for path in single if path.is_file()][:1]
+    if not base.is_dir():
+        return
+    paths = [path for suffix in _SUFFIXES for path in base.rglob(f"*{suffix}")]
+    for path in sorted(paths):
+        relative = path.relative_to(folder).with_suffix("")
+        importable = all(part.isidentifier() for part in relative.parts)
+        described = path.suffix == ".pyi" and path.with_suffix(".py").is_file()
+        if importable and not described and not is_test(path.relative_to(folder)):
+            yield path
 
 
 def _text(path: Path) -> str:
@@ -187,7 +197,7 @@ def owners_of(folder: Path) -> dict[str, tuple[str, str | None]]:
         try:
             with record.open(encoding="utf-8", errors="replace", newline="") as stream:
                 for row in csv.reader(stream):
-                    if row and row[0].endswith(".py"):
+                    if row and row[0].endswith(_SUFFIXES):
                         owners[row[0]] = owner
         except csv.Error as error:
             raise SourceError(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -214,7 +214,8 @@ def _module_texts(entries: Sequence[Entry]) -> list[Marked]:
         parts = [
             (s.qualname, f"# {s.qualname}\n{render.prose(s)}\n\n") for s in symbols
         ]
-        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        file = PurePosixPath(path).with_suffix("")
+        module = ".".join(file.parts).removesuffix(".__init__")
         first = symbols[0]
         source = SourceFile(
             module, path, first.package, first.version, text="", is_package=False
