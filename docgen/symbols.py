@@ -240,8 +240,16 @@ class Symbol:
 
     @property
     def public(self) -> bool:
-        """Whether no part of the qualified name is private."""
-        return not any(part.startswith("_") for part in self.qualname.split("."))
+        """Whether no part of its name is private, or a public package exports it from there.
+
+        Constants and modules are not exported by that: a private module is full of constants that
+        its package uses.
+        """
+        exported = self.kind not in {"module", "constant"}
+        names = [self.qualname, *([self.import_path] if exported else [])]
+        return any(
+            not any(part.startswith("_") for part in name.split(".")) for name in names
+        )
 
     @property
     def what(self) -> str:

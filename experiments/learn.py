@@ -12,9 +12,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -253,27 +253,76 @@ def _what(given: str) -> tuple[Path | None, str]:
 
 
 def import_names(distribution: str, folder: Path) -> tuple[str, ...]:
-    """What is imported of an installed distribution, tests and scripts aside."""
-    wanted = re.sub(r"[-_.]+", "-", distribution).lower()
-    tops = {
-        path.partition("/")[0].removesuffix(".py")
+    """What is imported of an installed distribution, tests and scripts aside.
+
+    Of an add-on to somebody else's namespace (``pymatgen-analysis-diffusion``) only the packages
+    that it installs (``pymatgen.analysis.diffusion``).
+    """
+    wanted = _normal(distribution)
+    closest = wanted.replace("-", "_")
+    owners = {
+        PurePosixPath(path).with_suffix("").parts: _normal(owner)
         for path, (owner, _) in owners_of(folder).items()
-        if re.sub(r"[-_.]+", "-", owner).lower() == wanted
     }
-    named = [top for top in tops if top.isidentifier() and top not in _NO_LIBRARY]
+    tops = {
+        parts[0]
+        for parts, owner in owners.items()
+        if owner == wanted and parts[0].isidentifier() and parts[0] not in _NO_LIBRARY
+    }
+    named = [
+        name
+        for top in tops
+        for name in (
+            [top] if top.lower() == closest else _own_below(top, wanted, owners)
+        )
+    ]
     if not named:
         raise UsageError(
             f"{distribution}: has no Python source to read; is all of it compiled?"
         )
-    closest = wanted.replace("-", "_")
     return tuple(
         sorted(named, key=lambda n: (n.lower() != closest, n.startswith("_"), n))
     )
 
 
+def _own_below(
+    package: str, wanted: str, owners: Mapping[tuple[str, ...], str]
+) -> list[str]:
+    """The largest packages at or below one that hold files of nobody else, as dotted names."""
+    depth = package.count(".") + 1
+    inside = {
+        parts: owner
+        for parts, owner in owners.items()
+        if ".".join(parts[:depth]) == package
+    }
+    if set(inside.values()) == {wanted}:
+        return [package]
+    children = {
+        ".".join(parts[: depth + 1])
+        for parts, owner in inside.items()
+        if owner == wanted and len(parts) > depth and parts[depth].isidentifier()
+    }
+    return [
+        name
+        for child in sorted(children)
+        if not child.endswith(".__init__")
+        for name in _own_below(child, wanted, inside)
+    ]
+
+
+def _normal(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
 def _compiled(packages: Sequence[str], folder: Path) -> list[str]:
     """What of packages has no source."""
-    found = sorted(path for name in packages for path in (folder / name).rglob("*.so"))
+    places = [folder.joinpath(*name.split(".")) for name in packages]
+    found = sorted(
+        path
+        for place in places
+        for path in place.rglob("*.so")
+        if not path.with_name(f"{path.name.partition('.')[0]}.pyi").is_file()
+    )
     names = [str(path.relative_to(folder)) for path in found[:_SHOWN]]
     names += [f"{len(found) - _SHOWN} more"] if found[_SHOWN:] else []
     return [f"compiled modules: {', '.join(names)}"] if found else []

@@ -240,3 +240,39 @@ def test_traced_names(usage):
         "brickwork.wall.Wall.volume": "method",
         "brickwork.shapes.Shape.describe": "method",
     }
+
+
+def test_a_stub_is_the_source_of_a_compiled_module(tmp_path):
+    files = {
+        "gems/__init__.py": "from ._ext import *\n",
+        "gems/_ext.pyi": '''
+            """Gems, compiled."""
+            from typing import overload
+
+            class Cell:
+                """A unit cell."""
+                a: float
+                @property
+                def volume(self) -> float:
+                    """Volume in cubic angstrom."""
+                @overload
+                def __init__(self, a: float) -> None: ...
+                @overload
+                def __init__(self, a: float, b: float) -> None: ...
+
+            @overload
+            def read(path: str) -> Cell: ...
+            @overload
+            def read(path: bytes) -> Cell:
+                """Read a file."""
+        ''',
+        "gems/both.py": "def one(): ...\n",
+        "gems/both.pyi": "def two() -> int: ...\n",
+    }
+    library = read_library(["gems"], write_package(tmp_path, files))
+    symbols = library.symbols
+    assert {"gems._ext.Cell", "gems._ext.read", "gems._ext.Cell.volume"} <= set(symbols)
+    assert symbols["gems._ext.Cell"].import_path == "gems.Cell"
+    assert render.signature(symbols["gems._ext.read"]) == "read(path: bytes) -> Cell"
+    assert "gems.both.one" in symbols
+    assert "gems.both.two" not in symbols  # the source says what there is

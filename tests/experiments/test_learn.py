@@ -10,7 +10,7 @@ import pytest
 
 from agents.assistant.config import read_config
 from experiments.command import main as run
-from experiments.learn import _compiled, _what, library, main
+from experiments.learn import _compiled, _what, import_names, library, main
 from experiments.record import read_rows
 from foundation.errors import UsageError
 from sandbox import environments, libraries
@@ -251,3 +251,34 @@ def test_the_digest_is_of_the_sources_alone_and_compiled_modules_are_named(tmp_p
     (line,) = _compiled(["src"], tmp_path)
     assert line.startswith("compiled modules: src/_f0.so, ")
     assert line.endswith("src/_f4.so, 2 more")
+    (tmp_path / "src" / "_f0.pyi").touch()
+    assert "_f0" not in _compiled(["src"], tmp_path)[0]
+
+
+def installed(folder, distribution, *files):
+    """Files of a distribution as an installer leaves them."""
+    info = folder / f"{distribution.replace('-', '_')}-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Name: {distribution}\nVersion: 1\n")
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+
+
+def test_an_add_on_is_what_it_installs_itself(tmp_path):
+    installed(tmp_path, "rock", "rock/io.py", "rock/tools/__init__.py")
+    installed(
+        tmp_path,
+        "rock-erosion",
+        "rock/erosion/__init__.py",
+        "rock/erosion/rain.py",
+        "rock/tools/sieve.py",
+    )
+    assert import_names("rock", tmp_path) == ("rock",)  # the namespace is its own
+    assert import_names("rock-erosion", tmp_path) == (
+        "rock.erosion",
+        "rock.tools.sieve",
+    )
+    installed(tmp_path, "sand", "_grain.pyi", "sand/__init__.py")
+    assert import_names("Sand", tmp_path) == ("sand", "_grain")
