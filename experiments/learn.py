@@ -36,13 +36,15 @@ from foundation.terminal import printable
 from retrieval.evaluate import RetrieverChoice
 from retrieval.evaluate import build as build_retriever
 from retrieval.retriever import CorpusRetriever
-from sandbox import environments, libraries, own, stoppable
+from sandbox import environments, libraries, own, releases, stoppable
 from sandbox.base import Outcome, SandboxConfig, SandboxError
 from sandbox.factory import get_sandbox
 from sandbox.libraries import Learnt
 from sandbox.projects import is_project, read_project, wheel_metadata
 
-_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[\w,.-]+\])?([=<>!~]=?[^;@\n\r]*)?")
+_DISTRIBUTION = r"([A-Za-z0-9][\w.-]*)(\[[\w,.-]+\])?"
+_RELEASES = r"[=<>!~]=? ?\w[\w.!+*-]*"
+_REQUIREMENT = re.compile(rf"{_DISTRIBUTION}( ?{_RELEASES}( ?, ?{_RELEASES})*)?")
 _TESTS = ("tests", "test")
 _NO_LIBRARY = frozenset({"test", "tests", "docs", "examples", "setup", "conftest"})
 _SHOWN = 5
@@ -55,6 +57,10 @@ class LearnOptions(BaseModel, extra="forbid", frozen=True):
 
     library: Annotated[str, Word()] = Field(
         description="folder of a project, or a distribution (ase, ase==3.23.0)"
+    )
+    version: str | None = Field(
+        None,
+        description="insist on this release, as ase==3.23.0 does; none: the newest",
     )
     name: str | None = Field(None, description="what to call it")
     base: str | None = Field(
@@ -90,6 +96,7 @@ async def learn(
 
     Whatever fails before leaves that as it was. The symbols come with it, for a skill.
     """
+    options = _with_version(options)
     project, distribution = _what(options.library)
     with tempfile.TemporaryDirectory() as temporary:
         wheel = None
@@ -105,6 +112,20 @@ async def learn(
         with libraries.staged(options.name or distribution) as folder:
             source = LibrarySource(options.library, project, wheel, distribution)
             return await _learn_into(folder, options, source, say)
+
+
+def _with_version(options: LearnOptions) -> LearnOptions:
+    """The options with ``version`` as part of the requirement."""
+    if options.version is None:
+        return options
+    requirement = f"{options.library}=={options.version}"
+    named = re.fullmatch(_DISTRIBUTION, options.library) is not None
+    if not named or _REQUIREMENT.fullmatch(requirement) is None:
+        raise UsageError(
+            f"version={options.version}: {options.library} is not the bare name of a"
+            " distribution (a folder has the version that its build gives it)"
+        )
+    return options.model_copy(update={"library": requirement, "version": None})
 
 
 @dataclass(frozen=True)
@@ -178,8 +199,15 @@ async def _make_environment(
 ) -> None:
     """Write the environment that holds the library."""
     if source.wheel is None:
-        say(f"choosing versions for {source.given}")
-        await stoppable.in_thread(own.require, source.given, out, base=options.base)
+        requirement = source.given
+        say(f"choosing versions for {requirement}")
+        await stoppable.in_thread(own.require, requirement, out, base=options.base)
+        if "=" not in requirement and "<" not in requirement:
+            notice = await stoppable.in_thread(
+                releases.older_than_newest, out, source.distribution
+            )
+            if notice is not None:
+                say(notice)
     else:
         await stoppable.in_thread(
             own.install, source.wheel, out, base=options.base, say=say

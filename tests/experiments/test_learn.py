@@ -230,7 +230,23 @@ def test_a_version_belongs_to_the_name_and_what_fails_leaves_nothing(
     assert not libraries.folder_of(f"un{NAME}").exists()
 
 
-@pytest.mark.parametrize("given", ["ase==1\n--index-url=x", "ase>\r1"])
+def test_a_version_that_is_asked_for_is_insisted_on(monkeypatch, capsys):
+    asked = []
+
+    def refused(requirement, out, **_):
+        asked.append(requirement)
+        raise UsageError("not to be had")
+
+    monkeypatch.setattr("experiments.learn.own.require", refused)
+    assert main(["ase", "version=0.0.1", f"name=un{NAME}"]) == 2
+    assert asked == ["ase==0.0.1"]
+    capsys.readouterr()
+    for given, version in ((".", "1"), ("ase==2", "1"), ("ase", "1\n--pre")):
+        assert main([given, f"version={version}"]) == 2
+        assert "error: version=" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["ase==1\n--index-url=x", "ase>\r1", "ase==1 --pre"])
 def test_a_requirement_is_one_line(given):
     with pytest.raises(UsageError):
         _what(given)
