@@ -11,7 +11,7 @@ import hashlib
 import re
 import tokenize
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
@@ -72,7 +72,8 @@ def is_test(path: Path) -> bool:
 def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
     """Read the modules of ``packages`` (import names, dotted ones allowed), sorted by name.
 
-    A stub (``.pyi``) stands for a module that has no source, as compiled ones have none.
+    A stub (``.pyi``) stands for a module that has no source, as compiled ones have none, unless
+    only the library itself uses that.
     A namespace package is read with everything that add-ons install into it. Of a project with
     a ``src`` folder, that is where its packages are looked for. A `SourceError` says that there is
     no Python file.
@@ -107,7 +108,30 @@ def read_sources(packages: Sequence[str], folder: Path) -> list[SourceFile]:
             files[module] = SourceFile(
                 module, relative.as_posix(), owner, version, _text(path), is_package
             )
-    return [files[module] for module in sorted(files)]
+    return [
+        files[module] for module in sorted(files) if not _is_internal(module, files)
+    ]
+
+
+def _is_internal(module: str, files: Mapping[str, SourceFile]) -> bool:
+    """Whether a stub stands for a compiled module that only the library's own modules import.
+
+    What the ``__init__`` of a package imports of it, or what nobody in the library imports, is for
+    users.
+    """
+    if not files[module].is_stub:
+        return False
+    name = module.rpartition(".")[2]
+    imports = re.compile(
+        rf"(?m)^\s*(?:from\s+[.\w]*\b{name}\s+import\b|import\s+{re.escape(module)}\b"
+        rf"|from\s+[.\w]+\s+import\b[^\n]*\b{name}\b)"
+    )
+    users = [
+        file
+        for file in files.values()
+        if not file.is_stub and imports.search(file.text) is not None
+    ]
+    return bool(users) and not any(file.is_package for file in users)
 
 
 def _too_large(package: str, path: Path, size: int) -> str:

@@ -266,7 +266,9 @@ def test_a_stub_is_the_source_of_a_compiled_module(tmp_path):
             def read(path: bytes) -> Cell:
                 """Read a file."""
         ''',
-        "gems/both.py": "def one(): ...\n",
+        "gems/both.py": "from gems._fast import sums\ndef one(): ...\n",
+        "gems/_fast.pyi": "def sums() -> int: ...\n",
+        "gems/fast.pyi": "def products() -> int: ...\n",
         "gems/both.pyi": "def two() -> int: ...\n",
     }
     library = read_library(["gems"], write_package(tmp_path, files))
@@ -274,5 +276,7 @@ def test_a_stub_is_the_source_of_a_compiled_module(tmp_path):
     assert {"gems._ext.Cell", "gems._ext.read", "gems._ext.Cell.volume"} <= set(symbols)
     assert symbols["gems._ext.Cell"].import_path == "gems.Cell"
     assert render.signature(symbols["gems._ext.read"]) == "read(path: bytes) -> Cell"
+    assert "gems.fast.products" in symbols  # nobody in the library imports it
+    assert "gems._fast.sums" not in symbols  # only another module does
     assert "gems.both.one" in symbols
     assert "gems.both.two" not in symbols  # the source says what there is

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox import own, releases
-from tests.sandbox.wheels import make_sdist, make_wheel
+from tests.support.wheels import make_sdist, make_wheel
 
 
 @pytest.fixture
