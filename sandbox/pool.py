@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Self
 
 from foundation.program import command_line
@@ -25,7 +25,7 @@ from sandbox.ending import SIGKILLED
 from sandbox.exchange import Inputs, check_targets, signature
 from sandbox.inside import probe
 from sandbox.shipping import order_of
-from sandbox.worker import Backend, Placed, Worker, WorkerError
+from sandbox.worker import Backend, Placed, Worker, WorkerError, WorkerStartError
 
 log = logging.getLogger(__name__)
 RECYCLE_AFTER = (
@@ -172,7 +172,12 @@ class Pool(Workers):
         return execution
 
     async def _start(self) -> Worker:
-        worker = await Worker.start(self._backend, self._config, self._warmup)
+        start = partial(Worker.start, self._backend, self._config, self._warmup)
+        try:
+            worker = await start()
+        except WorkerStartError as error:
+            log.warning("%s; trying again", printable(error))
+            worker = await start()
         self.memory_counted = worker.startup["memory_counted"] is True
         try:
             async with self._proof:

@@ -71,6 +71,10 @@ class Channel(ABC):
         return self._tail.decode(errors="replace").strip()
 
 
+class WorkerStartError(SandboxError):
+    """A worker died without a word while it started: somebody killed it."""
+
+
 @runtime_checkable
 class Backend(Protocol):
     """Opens channels: one class per kind of isolation, made from a `SandboxConfig`.
@@ -169,9 +173,14 @@ class Worker:
                 await channel.write(b"%08d" % len(RUNNER) + RUNNER)
                 await channel.write(frame(settings))
                 startup, _ = await receive(channel)
+                if "died" in startup:
+                    raise WorkerError(str(startup["died"]))  # noqa: TRY301
         except (EOFError, OSError, TimeoutError, WorkerError) as error:
-            reason = await channel.close() or f"{type(error).__name__}: {error}"
-            raise SandboxError(
+            words = await channel.close()
+            was_killed = not words and not isinstance(error, TimeoutError)
+            failure = WorkerStartError if was_killed else SandboxError
+            reason = words or f"{type(error).__name__}: {error}"
+            raise failure(
                 f"a {backend.confinement} worker did not start: {reason}"
             ) from error
         except BaseException:

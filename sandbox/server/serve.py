@@ -60,6 +60,9 @@ class Supervisor:
             zygote = Zygote(jail, config, shipped, private)
             fault = zygote.fault()
             jail.settle(zygote.pid)
+        except EOFError as error:  # killed from outside, or by what it imports
+            self.send({"died": str(error)})
+            return
         except Exception:  # noqa: BLE001 - told to the host
             fault = traceback.format_exc()
         if fault is not None:

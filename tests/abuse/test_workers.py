@@ -20,7 +20,7 @@ from sandbox.factory import get_sandbox
 from sandbox.pool import CANARY, PooledSandbox
 from sandbox.worker import Worker
 from tests.support.paths import ROOT
-from tests.support.sandboxes import PROGRAMS, descendants, server_pid
+from tests.support.sandboxes import PROGRAMS, descendants, needs_bubblewrap, server_pid
 
 ROOT = str(ROOT)
 
@@ -209,6 +209,33 @@ async def test_39_a_worker_killed_during_a_run_is_replaced(
         assert done.result == "right"
         assert sandbox.idle != [first]
         assert "trying again" in caplog.text
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("generation", [0, 1, -1])
+async def test_39_a_worker_killed_while_it_starts_is_started_again(
+    generation: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The process that the host started, its child, and the last: bwrap, server or zygote."""
+    sleeps = "import time; time.sleep(3)"
+    config = SandboxConfig(backend="bubblewrap", workers=1, options={"warmup": sleeps})
+    before = descendants(os.getpid())
+
+    def started() -> list[int]:
+        return sorted(descendants(os.getpid()) - before)
+
+    async def kill() -> None:
+        await until(lambda: len(started()) > 3)
+        await asyncio.sleep(0.5)
+        os.kill(started()[generation], signal.SIGKILL)
+
+    killer = asyncio.create_task(kill())
+    async with get_sandbox(config) as sandbox:
+        await killer
+        done = await sandbox.run(CANARY, "sing", timeout=10)
+    assert done.outcome is Outcome.OK
+    assert caplog.text.count("trying again") == 1
+    assert alive(set(started())) == set()
 
 
 @pytest.mark.parametrize("deaths", [2, 3])
