@@ -23,8 +23,6 @@ REPOSITORY = ROOT
 ATTACKS, LEFTOVERS = programs("attacks"), programs("leftovers")
 WRITES = """
 import os
-from tests.support.paths import ROOT
-from tests.support.paths import ROOT
 def attack():
     rest = memoryview({message})
     while rest:
