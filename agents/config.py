@@ -83,15 +83,15 @@ class RuntimeConfig(BaseModel, extra="forbid", frozen=True):
     """Everything that a :class:`agents.runtime.Runtime` is made from."""
 
     system: Target = Field(description="the architecture under test")
-    retrieval: RetrievalConfig = Field(description="what the architecture may look up")
+    retrieval: RetrievalConfig = Field(
+        description="documents that the architecture may look up"
+    )
     model: ModelConfig = Field(
         description="the chat model; openai when OPENAI_API_KEY is set"
     )
     embedding: NamedGroup = Field(description="vectors for dense retrieval")
     ranking: Target | None = Field(None, description="how documents are ranked")
-    reranker: Target | None = Field(
-        None, description="what puts the best documents into another order"
-    )
+    reranker: Target | None = Field(None, description="reorders the best documents")
     prompts: Templates | None = Field(
         None, description="templates of prompts; prompts=FOLDER replaces single ones"
     )

@@ -45,7 +45,9 @@ class CachedItem:
 class Prune(BaseModel, extra="forbid"):
     """What is removed."""
 
-    days: NonNegativeFloat = Field(description="what nobody used for so long")
+    days: NonNegativeFloat = Field(
+        description="remove entries unused for this many days"
+    )
     dry: bool = Field(False, description="only say what would be removed")
 
 

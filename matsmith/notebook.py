@@ -62,7 +62,7 @@ class Cells:
     def _written(self, name: str) -> str:
         """The path of a file that holds a variable."""
         if name not in self._variables:
-            raise UsageError(f"vars={name}: there is no such variable")
+            raise UsageError(f"vars={name}: no such variable")
         value = self._variables[name]
         path = (
             Path(self._folder.name)

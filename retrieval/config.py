@@ -86,7 +86,7 @@ class RetrievalConfig(_Group):
         Put a map of the library in front: names with signatures and one line, the best for the
         question; ``alone``: instead of documents.
     index_tokens
-        Tokens of that map at most.
+        Maximum size of the map, in tokens.
     evidence
         Weights of what the structure of the library adds. Sources of chunks do not use it.
     default_embedding
@@ -95,7 +95,7 @@ class RetrievalConfig(_Group):
         For ``class``: name of a function that takes import names and the folder that holds the
         packages, and returns LangChain documents; or of a class whose objects can be called so.
     content
-        Of ``llm_doc``: documents as they were written, or ``facts``, these with ``examples`` that
+        For ``llm_doc``: documents as they were written, or ``facts``, these with ``examples`` that
         ran, ``prose`` without examples, or ``all`` (:func:`docgen.facts.contents`).
     graph, writer
         How a graph is asked (``mode: graph``); how documents are written that are not there yet.

@@ -106,7 +106,7 @@ class EvaluateOptions(RetrieverChoice):
     )
     tokens: Annotated[tuple[int, ...], Commas] = Field(
         (1000, 2000, 4000),
-        description="also the recall of what fits this many (estimated) tokens",
+        description="also the recall within this many (estimated) tokens",
     )
     kinds: Kinds = Field(
         "api", description="api: classes and functions; all: methods and properties too"

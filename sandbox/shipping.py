@@ -90,7 +90,7 @@ def texts(module: str) -> dict[str, str]:
             continue
         file = _file(name)
         if file is None:
-            raise ValueError(f"{name} is no module of the project")
+            raise ValueError(f"{name} is not a module of the project")
         sources[name] = file.read_text(encoding="utf-8")
         wanted += _imported(ast.parse(sources[name]))
     return sources

@@ -132,7 +132,7 @@ class Conversation:
         if words[:1] == ["drop"]:
             for name in words[1:]:
                 if session.files.pop(name, None) is None:
-                    raise UsageError(f"/files drop {name}: there is no such input")
+                    raise UsageError(f"/files drop {name}: no such input")
         else:
             session.files = attach(session.files, words)
         listed = [f"{name}  {path}" for name, path in session.files.items()]

@@ -59,9 +59,7 @@ def find_session(name: str | None = "") -> Path:
     found = [folder for folder in sessions() if folder.name.startswith(name)]
     if not found:
         about = f"called {name} " if name else ""
-        raise UsageError(
-            f"there is no conversation {about}to continue in {sessions_folder()}"
-        )
+        raise UsageError(f"no conversation {about}to continue in {sessions_folder()}")
     return found[0]
 
 

@@ -243,7 +243,7 @@ class ModelClient:
     ) -> Sent:
         """What is sent, in the end without what the endpoint refuses."""
         if self.send is None:
-            raise ModelError(f"{self.name}: there is no model to ask")
+            raise ModelError(f"{self.name}: no model selected; pass model=NAME")
         room: int | None = None  # for a reply beside this prompt
         lost: Sent | None = None
         while True:

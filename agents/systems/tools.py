@@ -28,7 +28,7 @@ class Tools(System):
     Parameters
     ----------
     max_turns
-        Replies of the model at most.
+        Maximum number of model replies.
     """
 
     name = "tools"

@@ -62,7 +62,7 @@ class PropertyScorer(Scorer):
             return self._failed(sample, "no_code", reason)
         if context.verifier is None:
             raise SandboxError(
-                "properties are verified in a sandbox, but there is no sandbox"
+                "properties are verified in a sandbox, but none is available"
             )
         execution = await context.run(sample, trajectory.code, trajectory.entry)
         fault = not_runnable(execution)

@@ -196,5 +196,5 @@ def test_a_notebook(httpserver, settings, tmp_path):
     assert "The lines is 3." in results[4][0]["text/html"]
     assert "error: file absent.cif: no such file" in outputs[5][0].text
     assert results[7][0]["text/plain"] == "<Answer answered: sum=4.0>"
-    assert "error: vars=nothing: there is no such variable" in outputs[8][0].text
+    assert "error: vars=nothing: no such variable" in outputs[8][0].text
     assert "matsmith.Assistant('model=none')" in outputs[9][0].text

@@ -248,7 +248,7 @@ class ConversationPage:
                 folder = store.find_session(name or None)
                 self.session = self.session.assistant.session(folder)
             case _:
-                raise HTTPException(404, "there is no such thing to do")
+                raise HTTPException(404, "unknown action")
         self.working = None
         return JSONResponse({})
 
@@ -261,7 +261,7 @@ class ConversationPage:
         }
         found = files.get((request.path_params["turn"], request.path_params["name"]))
         if found is None:
-            raise HTTPException(404, "there is no such file")
+            raise HTTPException(404, "no such file")
         # never a type that a browser would show: its content is hostile
         headers = {"Content-Disposition": "attachment"}
         return Response(

@@ -189,7 +189,7 @@ _CODES = {
     "too_long": "the answer is many times longer than what was asked for",
     "too_expensive": "the answer could not be compared within the time limit",
     "unreadable": "the answer is not in the form asked for",
-    "no_answer": "there is no answer",
+    "no_answer": "no answer",
 }
 METRICS = read_metrics(__file__)["all"]
 

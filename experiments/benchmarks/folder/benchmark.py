@@ -35,7 +35,7 @@ from foundation.progress import meter
 from foundation.terminal import printable
 from sandbox import environments, libraries, stoppable
 
-_COMMANDS = "Questions that have a reference solution: those in a folder of one's own, and ours."
+_COMMANDS = "Check questions that have a reference solution: those in your own folder, and ours."
 ABOUT = """\
 Proves questions (docs/questions.md says how they are written). Every reference runs twice in the
 sandbox (different hash seeds); its values must pass their own verification, and None, zero, empty

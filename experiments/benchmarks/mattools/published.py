@@ -179,7 +179,7 @@ class PrintedScorer(MatToolsScorer):
             return self._unreadable(sample, "no_code", "there is no code")
         if context.verifier is None:
             raise SandboxError(
-                "answers are verified in a sandbox, but there is no sandbox"
+                "answers are verified in a sandbox, but none is available"
             )
         script = f"{code}\nprint({entry}())"
         rules = inspect.getsource(stdout_rules)

@@ -173,7 +173,7 @@ async def prose(
     if context.judge is None:
         unknown = {"f1": None, "precision": None, "recall": None}
         return Score(
-            answer.outcome, unknown, error="no judge (judge=none): nobody marks prose"
+            answer.outcome, unknown, error="no judge (judge=none): prose is not marked"
         )
     fields = {"question": sample.question.prompt, "reference": sample.target["answer"]}
     rubric = [Point(point["text"]) for point in points]

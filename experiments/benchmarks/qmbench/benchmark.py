@@ -271,7 +271,7 @@ class ProblemScorer(Scorer):
         if isinstance(wanted, str):
             return _letters(problem, value)
         if not isinstance(value, str):
-            return Grade(0.0, f"the answer is no text but {type(value).__name__}")
+            return Grade(0.0, f"expects text, got {type(value).__name__}")
         if isinstance(wanted, Poscar):
             return await _structure(wanted, value, context)
         return await _prose(problem, wanted, value, context)

@@ -215,7 +215,7 @@ def read_problem(path: Path) -> Problem:
             Path(name).suffix.lower() not in _PICTURES
             or not _beside(path, name).is_file()
         ):
-            fault = f"images: {name} is no picture beside the file"
+            fault = f"images: {name} is not a picture beside the file"
             raise _wrong(path, ("images", number), fault)
     if not isinstance(problem.answer, Poscar):
         return problem
@@ -223,7 +223,7 @@ def read_problem(path: Path) -> Problem:
     try:
         text = _beside(path, name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        fault = f"answer.poscar: {name[:80]!r} is no text file beside it"
+        fault = f"answer.poscar: {name[:80]!r} is not a text file beside it"
         raise _wrong(path, ("answer", "poscar"), fault) from None
     answer = problem.answer.model_copy(update={"poscar": text})
     return problem.model_copy(update={"answer": answer})

@@ -120,7 +120,7 @@ async def test_every_tool_with_good_and_bad_arguments(tmp_path):
         )
         assert not solved["works"]
         assert solved["model"] == "none"
-        assert "there is no model to ask" in solved["message"]
+        assert "no model selected" in solved["message"]
 
 
 async def test_a_caller_hears_nothing_of_what_lies_outside_of_the_roots(tmp_path):
