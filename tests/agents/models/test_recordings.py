@@ -31,6 +31,7 @@ from agents.models.recordings import (
 from agents.models.reply import Sent, read
 from agents.systems.reflect import Reflect
 from agents.systems.tools import Tools
+from agents.templates import Templates
 from tests.support.endpoint import Endpoint, message, status, tool_calls
 from tests.support.samples import table
 from tests.support.scripted import ListRetriever, code_reply
@@ -118,9 +119,10 @@ async def test_a_prompt_that_was_too_long_is_too_long_again(httpserver, tmp_path
             )
 
 
-async def _solve(config, sandbox, question=QUESTION, *names):
+async def _solve(config, sandbox, question=QUESTION, *names, templates=None):
     model = build_model(config, scope=SCENE)
-    parts = Context(model, ListRetriever(*(names or ("x", "y"))), sandbox)
+    retriever = ListRetriever(*(names or ("x", "y")))
+    parts = Context(model, retriever, sandbox, templates=templates)
     return await Reflect(parts, economical=False).solve(question)
 
 
@@ -144,7 +146,7 @@ async def record(server, folder, sandbox):
 
 
 async def test_what_has_changed_is_named_counted_and_refused_where_it_must_not(
-    httpserver, tmp_path, live_sandbox, monkeypatch
+    httpserver, tmp_path, live_sandbox
 ):
     recorded = await record(httpserver, tmp_path, live_sandbox)
     exact = await _solve(played(recorded, strict=True), live_sandbox)
@@ -164,10 +166,11 @@ async def test_what_has_changed_is_named_counted_and_refused_where_it_must_not(
     assert exact.stop_reason == "model_error"
     assert "q, seed 0, generate 1: the prompt has changed" in str(exact.error)
     assert ": documents (" in str(exact.error)
-    monkeypatch.setitem(
-        prompts.TEXTS, "note_none", f"{prompts.TEXTS['note_none']} Really."
+    longer = f"{prompts.TEXTS['note_none']} Really."
+    templates = Templates(name="longer", texts={"note_none": longer})
+    exact = await _solve(
+        played(recorded, strict=True), live_sandbox, templates=templates
     )
-    exact = await _solve(played(recorded, strict=True), live_sandbox)
     assert ": instructions (" in str(exact.error)
 
 
