@@ -118,6 +118,28 @@ def test_another_format_in_words(form, gold, answer, why):
     assert reason(gold, answer, form) == why
 
 
+def test_a_number_at_the_tolerance_passes_and_one_beyond_fails():
+    """Both are exact in binary fractions."""
+    assert reason(100.0, 100.5, compare="close", rtol=0.0, atol=0.5) == ""
+    assert reason(100.0, 100.625, compare="close", rtol=0.0, atol=0.5) != ""
+
+
+@pytest.mark.parametrize(("gold", "answer"), [(math.inf, 1.0), (1.0, math.inf)])
+def test_no_finite_number_is_close_to_infinity(gold, answer):
+    assert reason(gold, answer, compare="close", rtol=0.1) != ""
+    assert reason(-gold, gold, compare="close", rtol=0.1) != ""
+
+
+@pytest.mark.parametrize("answer", [[("a", 1)], "a", 1, {"a"}])
+def test_only_a_dict_is_a_dict_where_no_format_is_asked_for(answer):
+    assert reason({"a": 1}, answer).startswith("expected a dict of 1")
+
+
+def test_a_format_with_further_words_is_more_than_a_format():
+    assert reason(1.5, 1.5, form="float or a list of them, in eV") == ""
+    assert reason([1.5], [1.5], form="int (number of sites) per cell") == ""
+
+
 def test_a_missing_key_a_repeated_key_and_a_broken_gold():
     assert verify_here([wanted(1)], dumps({"y": 1}))["x"] == (False, "missing key")
     forged = '{"$":"dict","v":[["x",2],["x",1]]}'
