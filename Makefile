@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install run demo test quick test-all check size docs docs-check lock clean
+.PHONY: install run demo test quick test-all check coverage size docs docs-check lock clean
 .DEFAULT_GOAL := run
 
 UV     := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
@@ -61,6 +61,13 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Lines that the default tests run: here, in the commands that they start, and inside sandbox workers.
+coverage: install
+	rm -rf .cache/coverage && mkdir -p .cache/coverage
+	$(BIN)/coverage run -m pytest -q -m "not long"  # one process: xdist kills those that take long to write
+	$(BIN)/coverage combine --quiet
+	$(BIN)/python .ci/coverage
 
 # How dense the code is; informs, and gates nothing.
 size:

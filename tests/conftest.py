@@ -1,6 +1,20 @@
 """Shared by all tests: no key and no endpoint of the machine; a small package on disk."""
 
+import sys
+
 import pytest
+
+
+def pytest_configure(config):
+    """Under ``coverage``, lines that run inside sandbox workers count too."""
+    coverage = sys.modules.get("coverage")
+    host = coverage and coverage.Coverage.current()
+    if host:
+        from tests.support.worker_coverage import WorkerCoverage
+
+        workers = WorkerCoverage(host)
+        workers.begin()
+        config.add_cleanup(workers.save)
 
 
 @pytest.fixture(autouse=True)

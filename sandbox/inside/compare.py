@@ -131,6 +131,14 @@ def _differ_number(gold: complex, answer: Any, rule: Rule) -> str | None:
         return f"expected a number, got {show(answer)}"
     if gold == answer:
         return None
+    try:
+        return _differ_beyond(gold, answer, rule)
+    except OverflowError:  # an integer that no float can hold
+        return f"expected {show(gold)}, got {show(answer)}"
+
+
+def _differ_beyond(gold: complex, answer: complex, rule: Rule) -> str | None:
+    """Why unequal numbers are further apart than the tolerance; ``None`` where they are not."""
     if not cmath.isfinite(gold) or not cmath.isfinite(answer):
         both_nan = cmath.isnan(gold) and cmath.isnan(answer)
         return None if both_nan else f"expected {show(gold)}, got {show(answer)}"

@@ -1,5 +1,6 @@
 """What cannot be written ends a run in one line, which says what was kept and how to go on."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -46,9 +47,13 @@ def ends_in_one_line(text, *told):
 def limited(blocks, *words):
     """A run in a process that may write so many blocks of 1024 bytes into one file."""
     command = f'ulimit -f {blocks}; exec {sys.executable} -m experiments.run "$@"'
+    # what `make coverage` would write there may not grow either
+    measured = "COVERAGE_PROCESS_CONFIG"
+    variables = {key: value for key, value in os.environ.items() if key != measured}
     return subprocess.run(
         ["bash", "-c", command, "run", *ORACLE, *words],
         cwd=ROOT,
+        env=variables,
         capture_output=True,
         text=True,
         check=False,

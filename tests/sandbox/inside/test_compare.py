@@ -130,6 +130,12 @@ def test_no_finite_number_is_close_to_infinity(gold, answer):
     assert reason(-gold, gold, compare="close", rtol=0.1) != ""
 
 
+def test_keys_of_any_length_are_found_in_any_order():
+    keys = ["a" * 100, "b" * 100, 10**5000, 10**5001]
+    gold = {key: index for index, key in enumerate(keys)}
+    assert reason(gold, dict(reversed(gold.items()))) == ""
+
+
 @pytest.mark.parametrize("answer", [[("a", 1)], "a", 1, {"a"}])
 def test_only_a_dict_is_a_dict_where_no_format_is_asked_for(answer):
     assert reason({"a": 1}, answer).startswith("expected a dict of 1")
