@@ -66,7 +66,6 @@ from agents.config import load_system
 from experiments.run import loop
 from experiments.command import read_runs
 from experiments.run.setup import build_benchmark
-from tests.support.paths import ROOT
 ((_, config),) = read_runs(["system=rag", "benchmark=live"])
 load_system(config), build_benchmark(config)
 assert not {{"openai", "docker", "chromadb", "griffe"}} & set(sys.modules)

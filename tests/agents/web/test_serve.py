@@ -31,8 +31,6 @@ pathlib.Path('out/sub/band gap.csv').write_text('a,b')
 import matplotlib
 matplotlib.use('agg')
 from matplotlib import pyplot
-from tests.support.paths import ROOT
-from tests.support.paths import ROOT
 pyplot.plot([1, 2])
 pyplot.savefig('out/plot.png')
 return {{'lines': len(open('lengths.txt').readlines()), 'text': {HOSTILE!r}}}"""
