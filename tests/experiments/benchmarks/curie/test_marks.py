@@ -38,8 +38,6 @@ async def test_rouge(call, reference, prediction, score):
 COMPARED = """
 import random, time
 from rouge_score.rouge_scorer import RougeScorer
-from tests.support.paths import SHARED
-from tests.support.paths import SHARED
 
 ours = {}
 exec(SOURCE, ours)
