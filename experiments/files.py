@@ -22,7 +22,6 @@ _CURES = {
     errno.EFBIG: "raise the limit on the size of files",
     errno.EROFS: "choose a folder that can be written to",
     errno.EACCES: "choose a folder that can be written to",
-    errno.ENOENT: "do not remove the folder of a run that is going on",
 }
 
 
@@ -52,6 +51,11 @@ def writing(path: Path) -> Iterator[None]:
     """What cannot be written to a path, as one line: what was kept, and how to go on."""
     try:
         yield
+    except FileNotFoundError as error:
+        raise ActionableError(
+            f"{path_text(path)}: cannot be written, because its folder was removed; what was "
+            "in that folder is lost: give the same command again, and leave the folder"
+        ) from error
     except OSError as error:
         cure = _CURES.get(error.errno or 0, "see what is wrong with the disk")
         raise ActionableError(

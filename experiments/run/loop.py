@@ -126,7 +126,8 @@ async def execute(
         try:
             began = time.monotonic()
             async with (
-                launcher.executor(plan, store) if trials else nullcontext() as executor
+                store.ends_when_removed(),
+                launcher.executor(plan, store) if trials else nullcontext() as executor,
             ):
                 ready = time.monotonic()
                 with progress as advancing:
@@ -140,6 +141,7 @@ async def execute(
                     highlight=False,
                 )
         finally:
+            store.check()
             selected = {
                 (sample.question.id, seed)
                 for sample in samples

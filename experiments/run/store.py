@@ -8,9 +8,11 @@ pictures of the answers that have any; they may show what is expected.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -36,6 +38,7 @@ from foundation.jsonl import JsonLines
 
 #: Of a run folder: 3 has records and rows with an ending; rows of form 2 are read as such.
 FORM, READABLE = 3, (2, 3)
+LOOK_SECONDS = 1.0  # between two looks whether the folder is still there
 
 
 def run_folder(config: RunConfig, config_hash: str) -> Path:
@@ -189,15 +192,41 @@ class Store:
             and not (row.not_finished and _raised(row.ending.limit, budget))
         }
 
-    def append(
-        self, row: Row, record: str, figures: Mapping[str, str] | None = None
-    ) -> None:
-        """Store one answer and the line of its record; both survive a crash once this returns."""
-        if not (self.folder / "results.jsonl").exists():
+    def check(self) -> None:
+        """Raise an `ActionableError` where somebody has removed the folder."""
+        if self._is_removed():
             raise ActionableError(
                 f"{path_text(self.folder)}: was removed while the run was going on; its answers "
                 "are lost: give the same command again, and leave the folder"
             )
+
+    def _is_removed(self) -> bool:
+        return not (self.folder / "results.jsonl").exists()
+
+    @asynccontextmanager
+    async def ends_when_removed(self) -> AsyncIterator[None]:
+        """Inside, work is cancelled soon after the folder was removed, as `check` says."""
+        try:
+            async with asyncio.timeout(None) as deadline:
+                watching = asyncio.create_task(self._expire_when_removed(deadline))
+                try:
+                    yield
+                finally:
+                    watching.cancel()
+        except TimeoutError:
+            self.check()
+            raise
+
+    async def _expire_when_removed(self, deadline: asyncio.Timeout) -> None:
+        while not self._is_removed():  # noqa: ASYNC110 -- a removal sends no event
+            await asyncio.sleep(LOOK_SECONDS)
+        deadline.reschedule(asyncio.get_running_loop().time())
+
+    def append(
+        self, row: Row, record: str, figures: Mapping[str, str] | None = None
+    ) -> None:
+        """Store one answer and the line of its record; both survive a crash once this returns."""
+        self.check()
         if figures:
             make_folder(self.folder / "figures")
             write_json(figures_path(self.folder, row.question_id, row.seed), figures)

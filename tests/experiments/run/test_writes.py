@@ -1,18 +1,21 @@
 """What cannot be written ends a run in one line, which says what was kept and how to go on."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
 
 from agents.episode import System
 from experiments.command import main
-from experiments.files import read_json
+from experiments.files import read_json, write_json
 from experiments.record import read_rows
 from experiments.report.command import main as report
+from foundation.errors import ActionableError
 from tests.support.paths import ROOT
 
 ORACLE = ["system=oracle", "benchmark=mattools_qa", "retrieval=none", "model=none"]
@@ -29,10 +32,12 @@ class Removing(System):
     llm = False
 
     folder: str = ""
+    seconds: float = 0.0  # until it answers then
 
     async def _steps(self, episode):
         if episode.question.id == "2":
             shutil.rmtree(self.folder)
+            await asyncio.sleep(self.seconds)
         episode.reply = "<answer>A</answer>"
         return "answered" if episode.read() else "format_error"
 
@@ -76,13 +81,27 @@ def test_a_file_that_cannot_grow_ends_the_run_and_the_same_command_resumes(tmp_p
     assert not list(out.glob("**/.writing-*"))
 
 
-def test_a_folder_that_is_removed_in_the_middle(tmp_path, capsys):
+@pytest.mark.parametrize("seconds", [0, 600])
+def test_a_folder_that_is_removed_in_the_middle(tmp_path, capsys, seconds):
     out = tmp_path / "run"
     words = [f"system={__name__}:Removing", f"system.folder={out}", f"out={out}"]
-    rest = [*ORACLE[1:], "limit=6", "concurrency=1"]
+    rest = [*ORACLE[1:], f"system.seconds={seconds}", "limit=6", "concurrency=1"]
+    began = time.monotonic()
     assert main([*words, *rest]) == 2
+    assert time.monotonic() - began < 60
     printed = capsys.readouterr()
-    ends_in_one_line(printed.out + printed.err, str(out))
+    text = printed.out + printed.err
+    ends_in_one_line(text, f"{out}: was removed", "its answers are lost")
+    assert "kept" not in text
+    assert not out.exists()
+
+
+def test_a_folder_that_is_removed_while_a_file_is_written(tmp_path):
+    path = tmp_path / "removed" / "summary.json"
+    with pytest.raises(
+        ActionableError, match="removed; what was in that folder is lost"
+    ):
+        write_json(path, {})
 
 
 @pytest.mark.parametrize("name", ["a\nb", "x\ty"])
