@@ -91,7 +91,7 @@ class Episode:
         self.answer: CodeAnswer | Reading | None = None
         self.reply = ""
         self.fault: Fault | None = None
-        self._unreadable = ""  # why the last reply was
+        self._reading_fault = ""  # why nothing could be read from the last reply
         self._asked: Counter[str] = Counter()
 
     async def retrieve(self, query: str, k: int) -> list[Hit]:
@@ -127,11 +127,10 @@ class Episode:
 
     def _short(self, documents: Sequence[Hit]) -> list[Hit]:
         limit = self.context.model.config.document_characters
-        maps = int(bool(documents) and documents[0].entry.kind == MAP)
-        return [
-            *documents[:maps],
-            *shorten(documents[maps:], self.question.query, limit),
-        ]
+        """Documents cut to what a prompt has room for; a map, which comes first, stays whole."""
+        has_map = bool(documents) and documents[0].entry.kind == MAP
+        first = list(documents[:1]) if has_map else []
+        return [*first, *shorten(documents[len(first) :], self.question.query, limit)]
 
     async def ask(self, purpose: str, messages: Sequence[Message]) -> str:
         """Return the text of the model's reply, within the budget."""
@@ -143,19 +142,20 @@ class Episode:
         messages: Sequence[Message],
         *,
         tools: Sequence[Mapping[str, Any]] = (),
-        earlier: int = 0,
+        already_recorded: int = 0,
     ) -> Reply:
         """Return the model's reply, within the budget.
 
-        Of a long conversation each message is recorded once: ``earlier`` ones stand in the steps
-        before this one.
+        Of a long conversation each message is recorded once: the first ``already_recorded`` ones
+        stand in the steps before this one.
         """
-        new_messages = messages[earlier:]
+        new_messages = messages[already_recorded:]
         if self.question.wants_code:
             with_pictures = prompts.with_pictures(self.question, messages)
             messages = [prompts.role(self.context.packages), *with_pictures]
         self.meter.check()
-        recorded = new_messages if earlier else messages
+        # The first record of a conversation also shows who the model is asked to be.
+        recorded = new_messages if already_recorded else messages
         sent = [plain_message(message) for message in recorded]
         self.begin("model", purpose)
         try:
@@ -169,7 +169,7 @@ class Episode:
         self.meter.usage += reply.usage
         self.meter.queued += reply.queued
         self.fault = reply.fault
-        detail = _reply_detail(reply, with_calls=bool(tools), earlier=earlier)
+        detail = _reply_detail(reply, with_calls=bool(tools), earlier=already_recorded)
         self.record("model", purpose=purpose, messages=sent, **detail)
         if not reply.tool_calls:
             self._stop_at_words(reply.text)
@@ -182,6 +182,8 @@ class Episode:
         tools: Sequence[Mapping[str, Any]],
     ) -> Reply:
         """Send a request under the names by which its reply is cached and recorded."""
+        # The cache keeps one reply per request of an episode; a recording one per purpose and turn,
+        # so that a request which is left out moves no other.
         sample = f"{self.seed}:{self._asked.total()}"
         turn = self._asked[purpose]
         self._asked[purpose] += 1
@@ -231,10 +233,11 @@ class Episode:
             else:
                 found = self.question.answer.read(self.reply)
         except UnreadableError as error:
-            self._unreadable = str(error)
-            self.record("parse", status="error", reason=self._unreadable)
+            self._reading_fault = str(error)
+            self.record("parse", status="error", reason=self._reading_fault)
             return False
         self.record("parse", **_parsed(found))
+        # An earlier draft that could be read stays the answer.
         self.answer = found or self.answer
         return found is not None
 
@@ -243,7 +246,9 @@ class Episode:
         self.reply = await self.ask("generate", messages)
         read = self.read()
         if not read and not self.context.strict and self.fault != "refusal":
-            repair = prompts.repair(self.question.prompt, self.reply, self._unreadable)
+            repair = prompts.repair(
+                self.question.prompt, self.reply, self._reading_fault
+            )
             self.reply = await self.ask("repair", repair)
             read = self.read()
         return self.answer if read and isinstance(self.answer, CodeAnswer) else None

@@ -201,7 +201,12 @@ async def _make_environment(
     if source.wheel is None:
         requirement = source.given
         say(f"choosing versions for {requirement}")
-        await stoppable.in_thread(own.require, requirement, out, base=options.base)
+        try:
+            await stoppable.in_thread(own.require, requirement, out, base=options.base)
+        except SandboxError as error:
+            if "not found in the package registry" not in " ".join(str(error).split()):
+                raise
+            raise UsageError(_unknown(requirement, source.distribution)) from error
         if "=" not in requirement and "<" not in requirement:
             notice = await stoppable.in_thread(
                 releases.older_than_newest, out, source.distribution
@@ -212,6 +217,20 @@ async def _make_environment(
         await stoppable.in_thread(
             own.install, source.wheel, out, base=options.base, say=say
         )
+
+
+def _unknown(requirement: str, distribution: str) -> str:
+    """What to say of a distribution that the index does not have."""
+    known = {one.name for one in libraries.all_learnt()}
+    if distribution in known:
+        return (
+            f"{requirement}: the index has no such distribution; {distribution} is learnt"
+            f" already, from a folder: `matsmith library refresh {distribution}`"
+        )
+    return (
+        f"{requirement}: the index has no such distribution; give its name there, or the"
+        " folder of a project"
+    )
 
 
 async def import_failure(packages: Sequence[str], env: str) -> str:
@@ -244,10 +263,10 @@ async def _make_questions(
     except (QuestionError, UsageError) as error:
         say(f"no questions from {tests}: {error}")
         return 0
-    say(
-        f"{len(built)} questions from {tests}; "
-        f"{len(rejected)} tests or assertions make none"
+    left_out = (
+        f"; {len(rejected)} tests or assertions give no question" if rejected else ""
     )
+    say(f"{len(built)} questions from {tests}{left_out}")
     return len(built)
 
 
@@ -423,6 +442,7 @@ def _tell(found: Learnt, seconds: float) -> None:
     if found.questions:
         print(
             f"  measure:  matsmith run benchmark=folder benchmark.library={found.name}"
+            f" system=oracle  # {found.questions} questions; then a model"
         )
 
 

@@ -347,8 +347,8 @@ class Row(BaseModel, extra="ignore", frozen=True):
 
     @property
     def all_correct(self) -> bool:
-        """Whether every criterion passed."""
-        return self.passed is not None and self.passed_count == self.criteria
+        """Whether every criterion passed; an answer without any is not judged by that."""
+        return self.passed is not None and self.passed_count == self.criteria > 0
 
 
 def shortened(text: str) -> str:

@@ -238,6 +238,8 @@ def read_options(arguments: Sequence[str], model: type[Options]) -> Options:
             else:
                 given[words.pop(0)] = argument
         else:
+            if not keys:
+                raise UsageError(f"{argument!r}: this command takes no arguments")
             raise UsageError(f"{argument!r}: write key=value; keys: {', '.join(keys)}")
     groups = {
         name: f.default for name, f in keys.items() if isinstance(f.default, Group)

@@ -84,7 +84,8 @@ class Conf:
             if group == "prompts" and Path(choice).is_dir():
                 return {"name": Path(choice).name, "folder": choice}
         known = ", ".join(self.groups().get(group, []))
-        raise UsageError(f"{group}={choice}: no such choice; choose from {known}")
+        own = "; MODULE:NAME of your own" if group in plugins.GROUPS else ""
+        raise UsageError(f"{group}={choice}: no such choice; choose from {known}{own}")
 
     def remarks(self, group: str, choice: str) -> dict[str, str]:
         """What stands behind the keys of a choice's file, after ``#``."""

@@ -33,7 +33,10 @@ def load(target: str, *, key: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{key}={target}: cannot be imported ({error})") from error
+        raise UsageError(
+            f"{key}={target}: cannot be imported ({error}); a file of yours is looked for in"
+            " the folder where the command runs"
+        ) from error
     except Exception as error:
         failure = describe_failure(error, _folder(module))
         raise UsageError(f"{key}={target}: cannot be imported ({failure})") from error

@@ -73,6 +73,7 @@ class Pool(Workers):
         self.memory_counted = (
             False  # of a run, by the kernel (a cgroup), in the newest worker
         )
+        # By path and signature: a file that has changed is read again.
         self._read = lru_cache(KEPT_INPUTS)(lambda source, _: Inputs.read(source))
 
     async def __aenter__(self) -> Self:
@@ -91,7 +92,7 @@ class Pool(Workers):
             for mount in request.mounts
         ]
         placed = list(zip(inputs, targets, strict=True))
-        # What cannot be sent is no fault of a worker.
+        # Raises here, where no worker is to blame, if the code cannot be sent.
         request = replace(request, code=order_of(request.code))
         async with self._slots:
             try:
@@ -107,8 +108,8 @@ class Pool(Workers):
             else:
                 if (done.outcome, done.error) != (Outcome.KILLED, SIGKILLED):
                     return done
-                # Nobody inside can have sent it (or, in a container, will again): the memory of
-                # this machine, or a person.
+                # Code cannot send itself this signal in its namespace (in a container it may,
+                # once): the kernel did, short of memory, or a person.
                 log.warning("a run was killed from outside, trying again")
             try:
                 return await self._once(request, placed)
@@ -116,7 +117,7 @@ class Pool(Workers):
                 return await self._blame(error)
 
     async def _blame(self, fault: WorkerError) -> Execution:
-        """Two workers died with the same code: its doing when a third one is in order."""
+        """Two workers died with the same code: it is to blame if a third runs known-good code."""
         self._proven = False  # the third one proves its controls, too
         try:
             canary = await self._once(RunRequest(CANARY.encode(), "sing"), fresh=True)
@@ -160,9 +161,8 @@ class Pool(Workers):
         try:
             execution = await worker.run(request, inputs)
             worn = worker.runs >= self._recycle_after or worker.leaves_traces
-            reusable = (
-                not worn and not self._closed
-            )  # perhaps while this worker was starting
+            # The pool may have been closed while this worker was starting.
+            reusable = not worn and not self._closed
         finally:  # also when this task is cancelled: the state of the worker is unknown then
             self.busy.discard(worker)
             if reusable:

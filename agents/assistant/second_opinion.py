@@ -32,7 +32,8 @@ _UNIT = re.compile(
     r"(?:1|[A-Za-zÅ°µμ]+)(?:\^-?\d)?(?:[ */](?:[A-Za-zÅ°µμ]+)(?:\^-?\d)?)*"
 )
 _RAISED = str.maketrans("⁻¹²³", "-123")
-_PER = re.compile(r"\s*/\s*(?:atom|f\.u\.|formula unit)s?")
+_PER_ATOM = re.compile(r"\s*/\s*atoms?\b")
+_PER_FORMULA = re.compile(r"\s*/\s*(?:f\.u\.|formula units?\b)")
 _ALTERING_CALL = re.compile("|".join(RULES["changes"]))
 _OTHER_STEP = re.compile(r"\bionic_steps\b|\bstructures\b|\binitial_structure\b")
 _OTHER_CELL = re.compile(
@@ -163,7 +164,10 @@ def quantity_of(value: Value) -> FileQuantity | None:
     """The fact of a file that a value claims to be, by the words of its name."""
     name, unit = split_unit(value.name)
     word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if _PER.search(value.unit or unit or "") and not word.endswith("per_atom"):
+    unit = value.unit or unit or ""
+    if _PER_FORMULA.search(unit):
+        return None  # how many formula units there are is not read
+    if _PER_ATOM.search(unit) and not word.endswith("per_atom"):
         word += "_per_atom"
     for pattern, (fact, fact_unit, tolerance) in RULES["recomputed"].items():
         if re.fullmatch(pattern, word):
@@ -218,10 +222,13 @@ def _is_altering_call(node: ast.AST, containers: Collection[str]) -> bool:
 
 
 def _makes_supercell(node: ast.AST) -> bool:
-    """Whether it is ``structure * (2, 2, 2)`` or ``structure *= 2``."""
+    """Whether it may be ``structure * (2, 2, 2)`` or ``structure *= 2``."""
     match node:
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
-            return any(isinstance(side, ast.Tuple | ast.List) for side in (left, right))
+            return any(
+                isinstance(side, ast.Tuple | ast.List) and len(side.elts) == 3
+                for side in (left, right)
+            )
         case ast.AugAssign(op=ast.Mult(), target=ast.Name()):
             return True
     return False
@@ -294,13 +301,18 @@ def group_symbol(text: str) -> str:
 
 
 def _is_a_distance(value: Any, distances: Any, tolerance: float) -> bool:
-    """Distances are listed up to a few angstrom; the last one is longer than any."""
+    """Whether two sites are so far apart; ``True`` where the list cannot tell.
+
+    All distances up to `readings.REACH` are listed, and last the longest that is possible: what
+    lies between is not known.
+    """
     if not isinstance(value, int | float) or not isinstance(distances, list | tuple):
         return True
     listed = [each for each in distances if isinstance(each, int | float)]
-    if len(listed) < 2 or listed[-2] < value < listed[-1]:
+    *known, longest = listed or [math.inf]
+    if not known or known[-1] < value < longest:
         return True
-    return any(math.isclose(value, each, rel_tol=tolerance) for each in listed[:-1])
+    return any(math.isclose(value, each, rel_tol=tolerance) for each in known)
 
 
 def composition_of(value: Any) -> Composition | None:
@@ -348,7 +360,7 @@ def in_unit(value: Any, unit: str, wanted: str) -> Any:
     """A value in another unit; ``None`` where that is not possible."""
     if not (unit and wanted and isinstance(value, int | float)):
         return value
-    plain = _PER.sub("", unit).translate(_RAISED)
+    plain = _PER_ATOM.sub("", _PER_FORMULA.sub("", unit)).translate(_RAISED)
     raised = re.sub(r"(?<=[A-Za-zÅ])\^?\*{0,2}(-?\d)", r"^\1", plain)
     if len(raised) > 40 or not _UNIT.fullmatch(raised):  # a model wrote it
         return None

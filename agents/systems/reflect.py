@@ -48,11 +48,11 @@ class Reflect(Drafting):
         Documents accumulate: those found after an attempt are appended to it, so that a prompt
         begins with the one before it. Without it the next query replaces them (published).
     economical
-        Spend a critique only where it is needed: what it needs of a small package first,
-        then findings that say by themselves what to correct, with the documents of the names
-        concerned. Where neither brings anything, nor the critic's queries,
-        the loop ends: asked again with nothing new, a model sends the same code. A draft that comes
-        again goes to the critic, and after a critique it ends the loop. All this with
+        Spend a critique only where it is needed: first come documents of what the draft needs of a
+        small package, then findings that say by themselves what to correct, with the documents of
+        the names concerned. Where neither brings anything, nor the critic's queries, the loop
+        ends: asked again with nothing new, a model sends the same code. A draft that comes again
+        goes to the critic, and after a critique it ends the loop. All this with
         ``retrieve_next="critic"`` only. The published architecture does none of it.
     """
 
@@ -70,7 +70,7 @@ class Reflect(Drafting):
     async def _steps(self, episode: Episode) -> StopReason:
         unreadable = UNREADABLE if self.economical else 1
         drafts = Drafts(episode, self, distinct=self.economical, unreadable=unreadable)
-        dependencies = DependencyContext(episode, opened=self._frugal)
+        dependencies = DependencyContext(episode, opened=self._spares_critiques)
         work = _Work(episode, drafts, dependencies, await dependencies.begin())
         if not work.documents and self.retrieves_first:
             work.documents = await episode.retrieve(
@@ -95,7 +95,8 @@ class Reflect(Drafting):
             else:
                 return drafts.reason
             if self.keep_documents:
-                if not work.append(hits) and self._idle(work):
+                is_new = work.append(hits)
+                if not is_new and self._brought_nothing(work):
                     return "repeated"
             else:
                 work.documents = hits or work.documents
@@ -105,7 +106,11 @@ class Reflect(Drafting):
         if hits := await work.dependencies.after(draft):
             return hits
         # Findings that say what to correct are enough, unless being told did not help.
-        if self._frugal and draft.concrete and not same_again(work.drafts.tried):
+        if (
+            self._spares_critiques
+            and draft.concrete
+            and not same_again(work.drafts.tried)
+        ):
             return await work.episode.lookup(concerned(draft), self.documents)
         if self.retrieve_next == "off" and not self.feedback_critic:
             return []
@@ -131,13 +136,15 @@ class Reflect(Drafting):
         return left and self.feedback_critic and not work.attempts[-1].critique
 
     @property
-    def _frugal(self) -> bool:
+    def _spares_critiques(self) -> bool:
         return self.economical and self.retrieve_next == "critic"
 
-    def _idle(self, work: _Work) -> bool:
+    def _brought_nothing(self, work: _Work) -> bool:
         """Whether only documents could have brought anything new, and there are some to search."""
         searches = self.context.retriever is not None
-        return self._frugal and searches and not work.drafts.tried[-1].concrete
+        return (
+            self._spares_critiques and searches and not work.drafts.tried[-1].concrete
+        )
 
 
 class Adaptive(Reflect):
@@ -165,8 +172,8 @@ class Resample(Drafting):
         documents = await episode.retrieve(episode.question.query, self.documents)
         messages = prompts.generate(episode.question.prompt, documents)
         drafts = Drafts(episode, self, unreadable=UNREADABLE)
-        while await drafts.failing(messages):
-            pass
+        while await drafts.failing(messages) is not None:
+            pass  # the same request again: no draft hears of another one
         return drafts.reason
 
 

@@ -61,7 +61,7 @@ class Tools(System):
         earlier: set[str] = set()
         for turn in range(1, self.max_turns + 1):
             reply = await episode.converse(
-                "tools", messages, tools=offered, earlier=recorded
+                "tools", messages, tools=offered, already_recorded=recorded
             )
             recorded = len(messages)
             episode.reply = reply.text

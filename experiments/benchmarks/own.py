@@ -33,7 +33,10 @@ class Task:
     @property
     def scorer(self) -> Scorer:
         """See :class:`experiments.benchmarks.Benchmark`."""
-        return FunctionScorer(self.scoring) if callable(self.scoring) else self.scoring
+        if not callable(self.scoring):
+            return self.scoring
+        runs_code = any(sample.question.wants_code for sample in self.samples)
+        return FunctionScorer(self.scoring, executes=runs_code)
 
     def load(self) -> Sequence[Sample]:
         """See :class:`experiments.benchmarks.Benchmark`."""

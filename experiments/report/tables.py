@@ -29,6 +29,7 @@ from experiments.scorers.base import (
     measuring,
 )
 from experiments.stats import (
+    FEWEST,
     Interval,
     holm,
     paired_difference,
@@ -183,7 +184,8 @@ def _tokens(run: Run) -> str:
 
 def metric_cell(run: Run, metric: Metric) -> str:
     """A metric of a run with its interval and what it is out of; a dash where it has none."""
-    entry = next((e for e in run.summary["metrics"] if e["name"] == metric.name), None)
+    entries = run.summary["metrics"]
+    entry = next((e for e in entries if e["title"] == metric.title), None)
     if entry is None or not entry["total"]:
         return "-"
     if metric.unit != "%":
@@ -385,7 +387,13 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     board = drawn_table(
         ", ".join(sorted(set(map(_benchmark, runs)))), cells[0], cells[1:]
     )
-    board.caption = "95 % confidence intervals (over questions) below each percentage"
+    intervals = [run.interval(metric) for run in runs for metric in run.metrics]
+    if any(interval is not None and interval.limits for interval in intervals):
+        board.caption = (
+            "95 % confidence intervals (over questions) below each percentage"
+        )
+    else:
+        board.caption = f"no confidence intervals of fewer than {FEWEST} questions"
     console.print(board)
     for remark in (remark for run in runs for remark in _remarks(run)):
         console.print(Text(printable(remark)))

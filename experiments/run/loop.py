@@ -84,6 +84,7 @@ async def execute(
         raise UsageError(f"benchmark={config.benchmark.name}: {error}") from error
     launcher = launcher or LocalLauncher()
     launcher.check(config)
+    # A system that does not say asks a model where the configured one replies at all.
     declared = load_system(config).llm
     llm = config.model.replies if declared is None else declared
     folder = run_folder(config, config_hash)
@@ -96,9 +97,9 @@ async def execute(
             Trial(sample, seed) for seed in config.seeds for sample in answerable
         ]
         trials = [trial for trial in all_trials if trial.key not in finished]
-        console.print(
-            f"{_title(config, llm)}: {_counted(len(all_trials), len(trials))} -> {folder}"
-        )
+        before = len(all_trials) - len(trials)
+        asked = _counted(len(answerable), config.seeds, before)
+        console.print(f"{_title(config, llm)}: {asked} -> {folder}")
         for remark in unavailable(samples):
             console.print(remark, markup=False, highlight=False, soft_wrap=True)
         estimate = from_answers(finished.values(), len(trials), config.concurrency)
@@ -185,11 +186,12 @@ def _title(config: RunConfig, llm: bool) -> str:
     )
 
 
-def _counted(total: int, left: int) -> str:
-    """How many questions there are, and how many of them an earlier run has finished."""
-    plural = "" if total == 1 else "s"
-    resumed = f", {total - left} of them finished before" if left != total else ""
-    return f"{total} question{plural}{resumed}"
+def _counted(questions: int, seeds: Sequence[int], finished: int) -> str:
+    """How many questions there are, and how many answers an earlier run has finished."""
+    plural = "" if questions == 1 else "s"
+    repeated = f" x {len(seeds)} seeds" if len(seeds) > 1 else ""
+    resumed = f", {finished} answers finished before" if finished else ""
+    return f"{questions} question{plural}{repeated}{resumed}"
 
 
 def _meter_of(config: RunConfig, rows: Iterable[Row]) -> Meter:

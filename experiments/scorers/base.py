@@ -91,7 +91,9 @@ def measure(row: Row, metric: Metric) -> tuple[float, float]:
 def _value(row: Row, name: str) -> float | None:
     if name == CRITERIA:
         return float(row.passed_count)
-    return float(row.all_correct) if name == ALL_CORRECT else row.values.get(name)
+    if name == ALL_CORRECT:
+        return float(row.all_correct) if row.criteria else None
+    return row.values.get(name)
 
 
 def measuring(

@@ -118,7 +118,11 @@ def _same(target: Any, answer: Any) -> bool:
 
 @dataclass(frozen=True)
 class FunctionScorer(Scorer):
-    """What ``function`` says of each answer; a reply without a readable answer scores 0."""
+    """What ``function`` says of each answer; a reply without a readable answer scores 0.
+
+    Where a question asks for code (``executes``), the answer is what stands under ``answer`` in
+    the dict that its function returns.
+    """
 
     function: Scoring
     executes: bool = False
@@ -132,23 +136,31 @@ class FunctionScorer(Scorer):
         return (Metric("score", getattr(self.function, "__name__", "score"), about),)
 
     async def score(
-        self,
-        sample: Sample,
-        trajectory: Trajectory,
-        context: ScoringContext,  # noqa: ARG002 -- of the protocol
+        self, sample: Sample, trajectory: Trajectory, context: ScoringContext
     ) -> Score:
         """See :class:`experiments.scorers.base.Scorer`."""
-        if trajectory.value is None:
-            reasons = {"answer": "no answer could be read from the reply"}
-            return Score("no_answer", {"score": 0.0}, {"answer": False}, reasons)
-        judged = self.function(sample, trajectory.value)
+        answer = await extract_answer(sample, trajectory, context)
+        if answer.value is None:
+            reason = answer.reason or "no answer could be read from the reply"
+            return Score(
+                answer.outcome,
+                {"score": 0.0},
+                {"answer": False},
+                {"answer": reason},
+                execution=answer.execution,
+            )
+        judged = self.function(sample, answer.value)
         if isinstance(judged, Score):
             return judged
         right = judged >= 1
-        reasons = (
-            {} if right else {"answer": f"the answer is {trajectory.value!r:.200}"}
+        reasons = {} if right else {"answer": f"the answer is {answer.value!r:.200}"}
+        return Score(
+            "ok",
+            {"score": float(judged)},
+            {"answer": right},
+            reasons,
+            execution=answer.execution,
         )
-        return Score("ok", {"score": float(judged)}, {"answer": right}, reasons)
 
 
 def reading_rule(trajectory: Trajectory) -> str:

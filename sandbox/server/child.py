@@ -30,7 +30,8 @@ RESULT_DESCRIPTOR = len(STREAMS)
 FAILED = 70  # exit code: something failed before the code
 BROKEN = 71  # exit code: the code broke what writes its result
 FRAMES = 30  # of a traceback
-#: Files whose frames at the beginning of a traceback are none of the code's.
+#: Our files, as tracebacks name them: frames of these at the beginning are not shown.
+#: Modules that the host sends are compiled under their path in the project.
 _OURS = (
     __file__,
     "sandbox/server/catches.py",
@@ -42,31 +43,34 @@ _OURS = (
 def child(jail: Jail, number: int, fds: list[int], shipped: Shipped) -> NoReturn:
     """Become the jailed process, run the code, write the result; never returns.
 
-    ``shipped`` finds our own modules: for a call of one of them, for nothing else. ``fds`` are the
-    job, and the write ends for stdout, stderr, the result and for failures before the code.
+    ``shipped`` imports our own modules, for a call of one of them; other code cannot see it.
+    ``fds`` are the job, and the write ends for stdout, stderr, the result and for failures before
+    the code.
     """
     job, *streams, failures = fds
     try:
         null = os.open(os.devnull, os.O_RDONLY)
+        # 0 stdin (null), 1 stdout, 2 stderr, 3 result, 4 failures, 5 job
         failures, job = renumber([null, *streams, failures, job])[-2:]
         request, code = _read_job(job)
+        # The job, and whatever the zygote had open.
         os.closerange(job, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         _enter(jail, number, request)
         _open_streams()
         with contextlib.suppress(OSError), open(MAIN, "wb") as file:
             file.write(code)  # for tracebacks; code larger than the disk runs without
         _reseed()
-        gc.enable()
+        gc.enable()  # the zygote keeps it off, so that pages stay shared
     except BaseException:  # noqa: BLE001 - told to the supervisor, which tells the host
         os.write(failures, traceback.format_exc().encode())
         os._exit(FAILED)
-    try:
+    try:  # from here on a fault is the code's: nothing is written to ``failures``
         os.close(failures)
         view = memoryview(_message(jail, request, code, shipped))
         while view:
             view = view[os.write(RESULT_DESCRIPTOR, view) :]
         os._exit(0)
-    finally:  # whatever the code did to its descriptors: never back into the zygote
+    finally:  # also where the code has closed the descriptors: never back into the zygote
         os._exit(BROKEN)
 
 
@@ -82,7 +86,7 @@ def _read_job(descriptor: int) -> tuple[dict[str, Any], bytes]:
 
 
 def _enter(jail: Jail, number: int, request: dict[str, Any]) -> None:
-    os.setsid()  # signals to the group of process 0 end here
+    os.setsid()  # a signal that the code sends to its process group reaches only itself
     os.nice(NICE)
     mounts = [
         (os.path.join(jail.inputs, item["key"]), item["target"])
@@ -122,7 +126,7 @@ def _message(
     caught = CaughtExceptions(os.path.join(jail.folder, MAIN))
     if request["kind"] == "call":
         return _execute(lambda: _call(shipped, code), caught, out)
-    shipped.hide()
+    shipped.hide()  # code of an answer imports what is installed, and nothing of ours
     if request["kind"] == "script":
         return _execute(lambda: _run_script(code, caught), caught, out)
     return _execute(lambda: _run_function(code, request["entry"], caught), caught, out)

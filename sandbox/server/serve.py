@@ -84,7 +84,7 @@ class Supervisor:
         try:
             store(run.jail, request["inputs"], files)
             return run.execute(request, code)
-        except EOFError:
+        except EOFError:  # the zygote or the host is gone: `serve` ends
             raise
         except Exception:  # noqa: BLE001 - told to the host, which replaces this worker
             return {"error": traceback.format_exc()}, []
@@ -109,7 +109,7 @@ class ChildRun:
 
     def __init__(self, jail: Jail, zygote: Zygote, requests: int) -> None:
         self.jail, self._zygote, self._requests = jail, zygote, requests
-        self._kills = jail.oom_kills()
+        self._kills_before = jail.oom_kills()
         self._processor = 0.0  # seconds seen, also of processes that nobody waited for
 
     def execute(
@@ -140,7 +140,7 @@ class ChildRun:
             raise RuntimeError(
                 f"the jail could not be set up:\n{failure.decode(errors='replace')}"
             )
-        if watch.reason is None and self.jail.oom_kills() > self._kills:
+        if watch.reason is None and self.jail.oom_kills() > self._kills_before:
             watch.reason = "memory"
         header = {
             "error": None,
@@ -176,6 +176,7 @@ class ChildRun:
             watch.until_the_end(process, alarms, lambda: self._look(timeout))
         finally:
             os.close(process)
+            # Nothing of the run may live when its exit is reported and its sockets go.
             swept = self.jail.sweep(pid)
             status, waited = self._zygote.finish()
             forgotten = self.jail.forget_sockets()
@@ -187,7 +188,10 @@ class ChildRun:
         self._processor = max(self._processor, self.jail.processor())
         if self._processor > timeout:
             return "timeout"
-        if self.jail.used() > self.jail.memory or self.jail.oom_kills() > self._kills:
+        if (
+            self.jail.used() > self.jail.memory
+            or self.jail.oom_kills() > self._kills_before
+        ):
             return "memory"
         return None
 

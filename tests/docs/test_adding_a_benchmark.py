@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from experiments.command import main
 from experiments.record import read_rows
 from experiments.regrade import main as regrade
 from experiments.run.config import read_run
@@ -17,7 +18,9 @@ from sandbox.inside.tagged import dumps
 from tests.support.paths import ROOT
 
 GUIDE = ROOT / "docs" / "adding-a-benchmark.md"
-OURS, THEIRS, CODE = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+OURS, THEIRS, MIXED, CODE = re.findall(
+    r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL
+)
 (DATA,) = re.findall(r"```json\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 (CONFIG,) = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 REPLIES = {
@@ -30,7 +33,12 @@ REPLIES = {
 @pytest.fixture
 def guide(tmp_path, monkeypatch):
     """A folder with what the guide writes."""
-    for name, text in (("densities", OURS), ("theirs", THEIRS), ("mine", CODE)):
+    for name, text in (
+        ("densities", OURS),
+        ("theirs", THEIRS),
+        ("several", MIXED),
+        ("mine", CODE),
+    ):
         (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "densities.jsonl").write_text(DATA)
     (tmp_path / "conf" / "benchmark").mkdir(parents=True)
@@ -42,7 +50,7 @@ def guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
-    for name in ("densities", "mine"):
+    for name in ("densities", "several", "mine"):
         sys.modules.pop(name, None)
 
 
@@ -87,3 +95,20 @@ def test_a_benchmark_of_code_with_a_name(guide):
     )
     assert not verify_here(task.properties, dumps({"volume": 64.64}))["volume"][0]
     assert "mine" in Conf.of(())[0].groups()["benchmark"]
+
+
+@pytest.mark.parametrize(("system", "right"), [("oracle", 3), ("empty", 0)])
+def test_several_kinds_of_answers(guide, system, right):
+    words = [f"system={system}", "retrieval=none", "model=none", "out=out"]
+    assert main(["benchmark=several:mixed", *words]) == 0
+    rows = read_rows(guide / "out" / "results.jsonl")
+    assert sum(row.all_correct for row in rows) == right
+    assert all(row.scored for row in rows)
+
+
+@pytest.mark.long
+def test_the_reference_of_code_is_right(guide):
+    words = ["system=oracle", "retrieval=none", "model=none", "out=out"]
+    assert main(["benchmark=mine", *words]) == 0
+    (row,) = read_rows(guide / "out" / "results.jsonl")
+    assert row.all_correct

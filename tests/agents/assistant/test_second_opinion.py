@@ -19,6 +19,7 @@ from agents.assistant.second_opinion import (
     broken_laws,
     composition_of,
     is_confirmed,
+    quantity_of,
     same_composition,
     split_unit,
 )
@@ -309,3 +310,18 @@ def test_formulas_are_compared_by_their_amounts():
 def test_an_axis_is_no_unit():
     assert split_unit("lattice_parameter_A") == ("lattice parameter A", None)
     assert split_unit("edge_A") == ("edge", "Å")
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "fact"),
+    [
+        ("energy", "eV/atom", "energy_per_atom"),
+        ("energy per atom", "eV", "energy_per_atom"),
+        ("energy", "eV/f.u.", None),  # how many formula units there are is not read
+        ("energy", "eV / formula unit", None),
+        ("energy", "eV", "energy"),
+    ],
+)
+def test_what_an_energy_is_of(name: str, unit: str, fact: str | None):
+    quantity = quantity_of(Value(name, "-3.4", -3.4, unit))
+    assert (quantity.fact if quantity else None) == fact

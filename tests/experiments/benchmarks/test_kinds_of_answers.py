@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from agents.answer_formats import Json, Number, Text
+from agents.answer import CodeAnswer
+from agents.answer_formats import Json, Letters, Number, Text
 from agents.base import Image, Question
 from experiments.benchmarks.own import Task
 from experiments.command import main
 from experiments.record import read_rows
 from experiments.samples import Sample
 from experiments.scorers.base import Metric, Score
+from experiments.scorers.properties import PropertyScorer
 from tests.support.endpoint import Endpoint, status, text
 from tests.support.paths import ROOT
 from tests.support.runs import asked, judging, rows, summary, trajectories
@@ -264,3 +266,61 @@ def test_a_prompt_that_is_too_long_is_scored_and_counted(httpserver, tmp_path):
     rows = list(read_rows(tmp_path / "run" / "results.jsonl"))
     assert {row.fault for row in rows} == {"context"}
     assert "maximum context length" in rows[0].error
+
+
+def mixed():
+    """A letter, a number and code, under the scorer that compares with the target."""
+    cube = CodeAnswer("def cube():\n    return {'answer': 27}\n", "cube", "strict")
+    return Task(
+        [
+            Sample(
+                Question("letter", "A or B?", answer=Letters("AB")),
+                target="B",
+                reference="B",
+            ),
+            Sample(
+                Question("number", "How many?", answer=Number()),
+                target=3.0,
+                reference=3.0,
+            ),
+            Sample(
+                Question("code", "Cube 3.", {"answer": "int"}),
+                target=27,
+                reference=cube,
+            ),
+        ]
+    )
+
+
+def without_criteria():
+    """A scorer of properties, and a question that has none."""
+    return Task(
+        [Sample(Question("letter", "A?", answer=Letters("AB")), target="B")],
+        PropertyScorer(),
+    )
+
+
+def baseline(kind, system, out):
+    benchmark = f"benchmark=tests.experiments.benchmarks.test_kinds_of_answers:{kind}"
+    words = [
+        benchmark,
+        f"system={system}",
+        "retrieval=none",
+        "model=none",
+        f"out={out}",
+    ]
+    return main(words)
+
+
+@pytest.mark.parametrize(("system", "right"), [("oracle", 3), ("empty", 0)])
+def test_code_is_run_also_where_a_function_scores(system, right, tmp_path, capsys):
+    assert baseline("mixed", system, tmp_path) == 0
+    (metric,) = summary(tmp_path)["metrics"]
+    assert (metric["sum"], metric["total"]) == (right, 3)
+    assert "no confidence intervals of fewer than 5" in capsys.readouterr().out
+
+
+def test_what_has_no_criteria_is_not_all_correct(tmp_path):
+    assert baseline("without_criteria", "empty", tmp_path) in (0, 1)
+    totals = {m["title"]: (m["sum"], m["total"]) for m in summary(tmp_path)["metrics"]}
+    assert totals["all correct"] == (0, 0)

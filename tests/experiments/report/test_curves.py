@@ -104,7 +104,7 @@ def test_a_grid_from_words_to_tables_and_again(tmp_path, capsys):
     before = {path: list(read_rows(path)) for path in tmp_path.glob("*/results.jsonl")}
     assert len(before) == 4
     assert main(words) == 1
-    assert "4 of them finished before" in " ".join(capsys.readouterr().out.split())
+    assert "4 answers finished before" in " ".join(capsys.readouterr().out.split())
     assert before == {path: list(read_rows(path)) for path in before}
 
 

@@ -102,7 +102,7 @@ async def test_rows_and_trajectories_are_those_of_a_local_run(configure, tmp_pat
             del summary[key]
     assert local == far
     _, again, said = await run(configure(out=str(two), seeds=2, launcher=launcher))
-    assert "12 of them finished before" in said
+    assert "12 answers finished before" in said
     assert again["answers"] == 12
 
 

@@ -72,7 +72,7 @@ async def test_counts_of_a_whole_run_and_that_the_same_command_repeats_nothing(
     _, again, said = await run(configure())
     assert (folder / "results.jsonl").read_bytes() == before
     assert again == summary
-    assert "6 of them finished before" in said
+    assert "6 answers finished before" in said
 
 
 @pytest.mark.long

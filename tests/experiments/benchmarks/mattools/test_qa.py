@@ -211,6 +211,9 @@ def test_a_model_that_always_says_a_knows_nothing_in_every_order(
     assert (found["circular"]["sum"], found["circular"]["total"]) == (0, 12)
     page = (out / "report.html").read_text()
     assert "Letters" in page
+    table = capsys.readouterr().out
+    assert "(12/48)" in table
+    assert "(0/12)" in table
     assert main([*run[:-1], "benchmark.permute=5"]) == 2
     assert "a question has 4 orders" in capsys.readouterr().err
 
