@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from foundation.configuration import data_of
 from foundation.errors import UsageError
@@ -30,7 +30,9 @@ class Templates(BaseModel, extra="forbid", frozen=True):
     """Texts that replace templates, by name; ``name`` ends with digits of their digest."""
 
     name: str
-    texts: Mapping[str, str]
+    texts: Mapping[str, str] = Field(
+        default={}, description="templates that replace ours, by name"
+    )
 
 
 _chosen: ContextVar[Mapping[str, str]] = ContextVar("templates", default={})  # noqa: B039

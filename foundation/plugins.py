@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from foundation.errors import UsageError
-from foundation.targets import load
 
 #: Groups of the configuration, and the group of entry points that adds choices to each.
 GROUPS = {
@@ -43,6 +42,8 @@ class Plugin:
 
     def fault(self) -> str | None:
         """Why it cannot be imported, as one line; ``None`` where it can."""
+        from foundation.targets import load  # noqa: PLC0415 -- pydantic, for this alone
+
         try:
             load(self.target, key=f"{self.group}={self.name}")
         except UsageError as error:

@@ -5,6 +5,8 @@ Whatever they do, the verdict is about the answer, and the next run of the same 
 
 from __future__ import annotations
 
+import pytest
+
 from sandbox.base import AnswerSandbox, Outcome, SandboxConfig
 from sandbox.factory import get_sandbox
 
@@ -117,6 +119,7 @@ async def test_what_a_run_leaves_is_not_there_in_the_next(backend: str) -> None:
             assert await look(sandbox) == clean, name
 
 
+@pytest.mark.long
 async def test_a_forged_result_is_the_answers_own(backend: str) -> None:
     config = SandboxConfig(
         backend=backend,

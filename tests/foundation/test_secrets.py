@@ -178,6 +178,7 @@ def test_commands_with_an_endpoint_that_echoes(status, command, home):
     assert leaks(home, done.stdout, done.stderr) == []
 
 
+@pytest.mark.long
 async def test_mcp_with_an_endpoint_that_echoes(home):
     texts = []
 
@@ -213,6 +214,7 @@ async def test_mcp_with_an_endpoint_that_echoes(home):
     assert list((home / "cache").glob("replies.sqlite"))
 
 
+@pytest.mark.long
 def test_a_page_with_an_endpoint_that_echoes(home):
     with HTTPServer(threaded=True) as server:
         endpoint = Endpoint(server).play(echoing(0), echoing(401), echoing(401))

@@ -79,6 +79,7 @@ READERS = {
     "indexes/chunks.py": "texts that are cut into chunks, which it makes",
     "indexes/corpus.py": "names of folders",
     "indexes/graph.py": "queries",
+    "retrieval/name_search.py": "queries, names and the first sentences of docstrings",
     "retrieval/prompting.py": "replies of a model",
     "agents/drafts.py": "replies of a model",
     "agents/prompts.py": "addresses in what is printed",

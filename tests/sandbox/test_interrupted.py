@@ -186,7 +186,7 @@ def test_a_script_that_closes_nothing_ends_clean(tmp_path, backend):
     if reason := reason_to_skip(backend):
         pytest.skip(reason)
     process = start(tmp_path, "-c", SCRIPT.replace("BACKEND", backend))
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=300)
     assert (said, process.returncode) == ("1\n", 0)
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -196,7 +196,7 @@ def test_a_script_that_asks_ends_clean(tmp_path, httpserver):
     Endpoint(httpserver).play(code_reply("return {'sum': 7.0}"))
     script = ASKS.replace("URL", httpserver.url_for("/v1"))
     process = start(tmp_path, "-c", script)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=300)
     assert (said, process.returncode) == ("7\n", 0)
 
 
@@ -221,6 +221,7 @@ except ActionableError as error:
 """
 
 
+@pytest.mark.long
 @needs_bubblewrap
 @pytest.mark.parametrize(
     ("limit", "workers", "ends"),
@@ -229,5 +230,5 @@ except ActionableError as error:
 def test_few_descriptors_are_enough_or_named(tmp_path, limit, workers, ends):
     script = FEW.replace("FILES", str(limit)).replace("WORKERS", str(workers))
     process = start(tmp_path, "-c", script)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=300)
     assert re.fullmatch(ends, said), said

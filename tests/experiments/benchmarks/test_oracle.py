@@ -85,6 +85,7 @@ def test_what_a_published_literal_means(value, format_, meant):
     assert f"'x': {meant}," in code
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published data are not here")
 @pytest.mark.parametrize("rules", ["typed", "published"])
 def test_the_table_of_mattools(tmp_path, rules):

@@ -223,7 +223,7 @@ def test_what_is_not_there_is_named_in_one_line(monkeypatch, capsys, tmp_path):
     words = ["launcher=dask", "launcher.address=tcp://127.0.0.1:9", "model=none"]
     for told in (
         "launcher.address=tcp://127.0.0.1:9: no scheduler answers",
-        "uv pip install 'matsmith[cluster]'",
+        "uv pip install distributed dask-jobqueue",
     ):
         assert main([*words, f"out={tmp_path}"]) == 2
         said = capsys.readouterr().err
