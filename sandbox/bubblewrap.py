@@ -103,11 +103,13 @@ class ProcessChannel(Channel):
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-        await self.process.wait()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._follower, 2.0)
-        self.process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
-        self._after()
+        try:
+            await self.process.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._follower, 2.0)
+        finally:  # also where this is cancelled
+            self.process._transport.close()  # type: ignore[attr-defined]  # its pipes, now
+            self._after()
         return self._last_words
 
 

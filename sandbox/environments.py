@@ -403,9 +403,9 @@ def uv(
         key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"
     }
     command = [sys.executable, "-m", "uv", *arguments]
-    done = stoppable.execute(
-        command, env=inherited | variables, umask=0o022, cwd=folder
-    )
+    with tempfile.TemporaryDirectory() as temporary:  # uv leaves lock files in it
+        environment = {**inherited, "TMPDIR": temporary, **variables}
+        done = stoppable.execute(command, env=environment, umask=0o022, cwd=folder)
     if done.returncode != 0:
         if (cause := _NO_WHEEL.search(" ".join(done.stderr.split()))) is not None:
             raise SandboxError(

@@ -18,6 +18,8 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, TypeVar
 
+from foundation.signals import cancelled_by_signals
+
 LOOK_SECONDS = 0.1  # between two looks whether to stop
 Made = TypeVar("Made")
 _stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
@@ -69,8 +71,15 @@ def check() -> None:
 
 
 def run(work: Coroutine[Any, Any, Made]) -> Made:
-    """Like ``asyncio.run``, from a thread or not; stopped work is cancelled."""
-    return asyncio.run(_watched(work))
+    """Like ``asyncio.run``, from a thread or not; stopped work is cancelled.
+
+    In the main thread Ctrl-C and TERM stop it: raised in the middle of any of its tasks, they could
+    keep the others from ending.
+    """
+    watched = _watched(work)
+    if threading.current_thread() is threading.main_thread():
+        watched = cancelled_by_signals(watched)
+    return asyncio.run(watched)
 
 
 async def _watched(work: Coroutine[Any, Any, Made]) -> Made:
@@ -83,6 +92,8 @@ async def _watched(work: Coroutine[Any, Any, Made]) -> Made:
         if not task.done():
             task.cancel()
             await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # it may have stopped by itself, which nobody asks for
     return task.result()
 
 

@@ -1,15 +1,20 @@
 """Ctrl-C and TERM end everything within seconds; scripts end clean; few descriptors are enough."""
 
+import asyncio
+import gc
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from sandbox import environments, libraries, stoppable
+from sandbox.bubblewrap import ProcessChannel
 from tests.support.endpoint import Endpoint
 from tests.support.paths import ROOT
 from tests.support.sandboxes import (
@@ -164,6 +169,139 @@ def test_an_import_that_hangs_ends_with_its_command(own_cache, tmp_path, number)
     words = ["-m", "matsmith", "learn", str(project), "base=none"]
     words += [f"skill={tmp_path / 'skill'}"]
     interrupted(tmp_path, number, *words, built=True)
+
+
+@pytest.mark.long
+@needs_bubblewrap
+@SIGNALS
+@pytest.mark.parametrize("stage", ["build", "import"])
+def test_a_refresh_that_hangs_leaves_what_was_learnt(
+    own_cache, tmp_path, number, stage
+):
+    root = tmp_path / "project"
+    write_project(root, backend=BUILDS, package=DOCUMENTED)
+    learn = start(tmp_path, "-m", "matsmith", "learn", str(root), "base=none")
+    said, _ = learn.communicate(timeout=120)
+    assert learn.returncode == 0, said
+    before = libraries.learnt("sleepy")
+    if stage == "build":
+        (root / "backend.py").write_text(HANGS_WHILE_BUILT)
+    else:
+        (root / "src/sleepy/__init__.py").write_text(f"{SLEEPS}{DOCUMENTED}")
+    words = ["-m", "matsmith", "library", "refresh", "sleepy"]
+    interrupted(tmp_path, number, *words, built=stage == "import")
+    assert libraries.learnt("sleepy") == before
+    assert libraries.learnt("sleepy").changed
+    folders = [path.name for path in before.folder.parent.iterdir() if path.is_dir()]
+    assert folders == ["sleepy"]
+
+
+# --- work that is cancelled at any of its steps
+
+
+@pytest.fixture
+def remarks(monkeypatch):
+    """What Python would print of objects and tasks that nobody has looked after."""
+    remarks = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: remarks.append(str(told)))
+    with monkeypatch.context() as patch:
+        handler = asyncio.BaseEventLoop.default_exception_handler
+        patch.setattr(
+            asyncio.BaseEventLoop,
+            handler.__name__,
+            lambda _, told: remarks.append(str(told)),
+        )
+        yield remarks
+
+
+async def cancelled_at(step, work):
+    task = asyncio.create_task(work)
+    for _ in range(step):
+        await asyncio.sleep(0)
+    task.cancel()
+    return (await asyncio.gather(task, return_exceptions=True))[0]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_the_pipes_of_a_process_are_closed_also_where_closing_is_cancelled(
+    remarks, step
+):
+    async def work():
+        command = ["/bin/sleep", "600"]
+        channel = await ProcessChannel.open(command, {}, Path("/"), lambda: None)
+        await cancelled_at(step, channel.close())
+
+    asyncio.run(work())
+    gc.collect()
+    assert remarks == []
+
+
+def test_work_in_a_thread_that_stops_by_itself_is_looked_after(remarks):
+    async def stops():
+        while True:
+            stoppable.check()
+            time.sleep(0.001)  # noqa: ASYNC251 -- as a program that is waited for
+
+    async def stop():
+        await cancelled_at(30, stoppable.in_thread(lambda: stoppable.run(stops())))
+
+    asyncio.run(stop())
+    gc.collect()
+    assert remarks == []
+
+
+# --- set-up
+
+#: What `matsmith sandbox install` starts, all that is found in PATH.
+PROGRAMS = {
+    "apt-get": "/bin/sleep 600 & /bin/sleep 600",
+    "sudo": 'shift; exec "$@"',
+    "true": "exit 0",
+}
+
+
+@SIGNALS
+def test_an_installation_that_hangs_ends_with_its_command(
+    tmp_path, monkeypatch, number
+):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, line in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    process = start(tmp_path, "-m", "sandbox", "install")
+    while len(below := descendants(process.pid)) < 3:  # a shell and what it started
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.05)
+    process.send_signal(number)
+    began = time.monotonic()
+    said, _ = process.communicate(timeout=60)
+    assert time.monotonic() - began < SECONDS
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    assert "Traceback" not in said
+    time.sleep(0.5)
+    assert running(below) == set()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+LEAVES = """
+import tempfile
+from pathlib import Path
+Path(tempfile.gettempdir(), "left").touch()
+"""
+
+
+def test_what_uv_and_a_build_leave_among_temporary_files_is_removed(
+    tmp_path, monkeypatch
+):
+    project = write_project(tmp_path / "project", backend=f"{LEAVES}{BUILDS}")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    environments.uv(["build", "--wheel", "--out-dir", str(tmp_path / "out")], project)
+    assert list((tmp_path / "out").glob("*.whl"))
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 # --- scripts that close nothing
