@@ -49,7 +49,8 @@ COMMANDS = frozenset({"cli", "scripts", "__main__"})
 CANDIDATES = 50  # documents that the ranking of questions gives
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 _SUFFIX = re.compile(r"(?:ation|ator|ated|ate|ion|ing|er|or|ed|e)$")
-_ROOT = 4  # letters that a root and a beginning have at least
+SHORTEST_ROOT = 3  # letters that two words of one root share at least
+SHORTEST_BEGINNING = 4  # letters of a word that may stand for a longer one
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class NameSearch:
     def _positions(self, word: str) -> dict[int, float]:
         """Where a word stands, or one that is akin to it."""
         positions: dict[int, float] = {}
-        for other in {word, *self._akin.get(word[:_ROOT], ())}:
+        for other in {word, *self._akin.get(word[:SHORTEST_ROOT], ())}:
             factor = kinship(word, other)
             if factor == 0:
                 continue
@@ -185,9 +186,8 @@ async def find(retriever: Retriever, query: str, *, k: int) -> Sequence[Hit]:
     order = sorted(scores, key=lambda name: (-scores[name], len(name), name))
     by_name = {hit.entry.qualname: hit.entry for hit in documents}
     entries = ((name, by_name.get(name) or corpus.table.find(name)) for name in order)
-    return [Hit(entry, scores[name]) for name, entry in entries if entry is not None][
-        :k
-    ]
+    ranked = [Hit(entry, scores[name]) for name, entry in entries if entry is not None]
+    return ranked[:k]
 
 
 def terms(query: str) -> list[Term]:
@@ -212,10 +212,10 @@ def kinship(sought: str, word: str) -> float:
     if sought == word:
         return 1.0
     root = _SUFFIX.sub("", sought)
-    if len(root) >= _ROOT - 1 and root == _SUFFIX.sub("", word):
+    if len(root) >= SHORTEST_ROOT and root == _SUFFIX.sub("", word):
         return SAME_ROOT
     shorter, longer = sorted((sought, word), key=len)
-    if len(shorter) >= _ROOT and longer.startswith(shorter):
+    if len(shorter) >= SHORTEST_BEGINNING and longer.startswith(shorter):
         return BEGINNING
     return 0.0
 
@@ -283,9 +283,7 @@ def _by_beginning(words: Iterable[str]) -> dict[str, list[str]]:
     """Words by their first letters: only these can be akin."""
     groups: dict[str, list[str]] = defaultdict(list)
     for word in words:
-        groups[word[:_ROOT]].append(word)
-        if len(word) >= _ROOT - 1:
-            groups[word[: _ROOT - 1]].append(word)
+        groups[word[:SHORTEST_ROOT]].append(word)
     return groups
 
 

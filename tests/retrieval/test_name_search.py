@@ -132,3 +132,8 @@ def test_what_users_of_pymatgen_type(half):
     least_first, least_among_five = MEASURED[half]
     assert first >= least_first
     assert among_five >= least_among_five
+
+
+def test_words_of_one_root_are_found_by_either():
+    search = NameSearch([symbol("rock.Mixer", "class", "Turns.")])
+    assert search.scores("mixing")["rock.Mixer"] > 0
