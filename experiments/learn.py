@@ -466,6 +466,23 @@ def _list(_: Nothing) -> int:
     return 0
 
 
+def _show(named: Named) -> int:
+    """What one library holds: where it is kept, its documents and its questions."""
+    one = libraries.learnt(named.name)
+    versions = ", ".join(f"{n} {v or ''}".strip() for n, v in one.versions.items())
+    print(printable(f"{one.name}: {versions}, from {one.source}"))
+    print(f"imported as: {', '.join(one.packages)}")
+    print(f"environment: {one.env}")
+    if one.questions:
+        print(f"questions:   {one.questions} in {one.tasks / 'questions'}")
+    site = environments.site_packages(one.env)
+    symbols = read_library(one.packages, site).public().symbols.values()
+    print(f"documents:   {one.symbols}, of")
+    for symbol in sorted(symbols, key=lambda symbol: symbol.import_path):
+        print(printable(f"  {symbol.kind:<9} {symbol.import_path}"))
+    return 0
+
+
 async def _refresh(named: Named) -> int:
     one = libraries.learnt(named.name)
     if one.digest and not one.changed:
@@ -495,6 +512,9 @@ def library(arguments: Sequence[str] | None = None) -> int:
     program = "matsmith library"
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "list": Command(f"{program} list", "What has been learnt.", Nothing, _list),
+        "show": Command(
+            f"{program} show", "What one library holds, symbol by symbol.", Named, _show
+        ),
         "refresh": Command(
             f"{program} refresh", "Learn a library again.", Named, _refresh
         ),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def test_what_is_learnt_and_its_questions_run_by_name(project, tmp_path):
     assert run(words) == 0
     rows = list(read_rows(out / "results.jsonl"))
     assert [row.all_correct for row in rows] == [True] * 9
+
+
+@pytest.mark.long
+def test_what_is_known_of_a_library_is_listed(project, capsys):
+    assert library(["show", NAME]) == 0
+    shown = capsys.readouterr().out
+    assert "imported as: orchard" in shown
+    assert re.search(r"questions: +9 in .*tasks/questions", shown)
+    assert re.search(r"(?m)^  class +orchard\.\w+", shown)
+    assert library(["list", NAME]) == 2
+    assert "this command takes no arguments" in capsys.readouterr().err
 
 
 @pytest.mark.long
