@@ -58,7 +58,7 @@ def _listed(
     """Parameters with the marks between their kinds."""
     before, starred = "", False
     for parameter in parameters:
-        if before == "positional-only" != parameter.kind:
+        if before == "positional-only" and parameter.kind != before:
             yield "/"
         starred = starred or parameter.kind == "variadic positional"
         if parameter.kind == "keyword-only" and not starred:
@@ -115,6 +115,7 @@ def indexed(entry: Entry) -> str:
     if isinstance(entry, Chunk):
         return entry.text if entry.indexed is None else entry.indexed
     parts = list(map(_section, entry.sections)) or [""]
+    # Spaced as in `document`, where blanks around the whole text are taken off.
     parts[0] = parts[0].lstrip()
     parts[-1] = f"{parts[-1].rstrip()}\n"
     titles = [section.title for section in entry.sections] or [""]
@@ -226,7 +227,9 @@ def _with_fewer_members(symbol: Symbol, room: int, relevance: Relevance) -> str:
     frame = len(head) + len(_SEPARATOR) + len(_BY_NAME) + 1
     left = room - frame - min(written, room // _TEXT_SHARE)
     forms = [*listed.forms]
-    if listed.names:  # it stays a list of names
+    if (
+        listed.names
+    ):  # what is only named anyway counts as one more form, and stays as it is
         forms.append(_Form(listed.names, "", ""))
     lines = _chosen_forms(forms, left, relevance)
     whole = [s for s, form in zip(lines, forms, strict=True) if s == form.whole]
@@ -279,8 +282,8 @@ def map_line(entry: Entry) -> str:
         return f"{short}: "
     about = " ".join(entry.what.split())
     result = " ".join(entry.section("Returns").split())[:_UNIT]
-    unit = f" ({result})" if " " in result else ""
-    return f"{signature(entry) or short}: {about[:_LINE]}{unit}"
+    returned = f" ({result})" if " " in result else ""  # one word is only its type
+    return f"{signature(entry) or short}: {about[:_LINE]}{returned}"
 
 
 # -- what symbols need

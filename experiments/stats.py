@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 #: From this many clusters the normal approximation is as good, and much faster.
 LARGE = 1_000
 
-#: Clusters below which limits say nothing, and are not shown.
+#: Clusters below which limits are not shown: of four that agree, the exact ones span 60 %.
 FEWEST = 5
 
 #: Resamples held in memory at once.
@@ -118,7 +118,8 @@ def _interval(
 
     Clusters that all say the same leave resampling without any spread. What is then unknown is
     the share of clusters that would say otherwise; its exact binomial limit (Clopper and Pearson;
-    the "rule of three"), with those at the far bound, gives the limits.
+    the "rule of three"), with those at the far bound, gives the limits: 20 of 20 right may be 83 %
+    to 100 %, since up to 17 % of such questions could be wrong without one among these 20.
 
     ``samples`` are arrays of one value per cluster, resampled together; ``residuals`` the
     linearised contribution of each cluster to ``statistic``, summing to zero; ``bounds`` what it
@@ -138,9 +139,11 @@ def _interval(
         reach = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2)) * error
         low, high = max(bounds[0], estimate - reach), min(bounds[1], estimate + reach)
     else:
+        # One cluster alone has no residual, and ended above.
         wide = (size / (size - 1)) ** 0.5 * scipy.stats.t.ppf(
             (1 + CONFIDENCE) / 2, size - 1
         )
+        expanded = 1 - 2 * scipy.stats.norm.sf(wide)
         low, high = scipy.stats.bootstrap(
             samples,
             statistic,
@@ -149,7 +152,7 @@ def _interval(
             method="percentile",
             n_resamples=RESAMPLES,
             batch=_BATCH,
-            confidence_level=1 - 2 * scipy.stats.norm.sf(wide),
+            confidence_level=expanded,
             rng=np.random.default_rng(0),
         ).confidence_interval
     return Interval(estimate, float(low), float(high), size)

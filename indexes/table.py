@@ -44,8 +44,8 @@ class SymbolTable:
             for name in entry.covers:
                 self._by_name.setdefault(name, entry)
         self._names = NameIndex(self._by_name, aliases)
-        self._terms: dict[tuple[str, ...], ReferenceGraph] = {}
-        self._read: dict[tuple[str, ...], Documentation] = {}
+        self._graphs: dict[tuple[str, ...], ReferenceGraph] = {}
+        self._documentations: dict[tuple[str, ...], Documentation] = {}
 
     def find(self, name: str) -> Entry | None:
         """The entry of an exact path, a re-export, or an unambiguous short name.
@@ -58,8 +58,9 @@ class SymbolTable:
     def named(self, query: str) -> list[str]:
         """Qualified names of the symbols that a query names, in order of appearance.
 
-        Imports of its code count, and names in the text that cannot be English words.
-        Properties and attributes of nothing in particular (``site.species``) do not.
+        What its code takes from a module (``from a import B``) counts, and of names in the text
+        those that cannot be English words. A property or an attribute (``site.species``) does not:
+        many classes have one of that name. Modules do not: a document is about what is in them.
         """
         imported = map(self._names.exact, _imports(query))
         names = dict.fromkeys(name for name in imported if name is not None)
@@ -85,7 +86,7 @@ class SymbolTable:
     def small(self, largest: int, query: str | None = None) -> tuple[str, ...]:
         """Top-level packages (that a query names); none if one has more than ``largest`` entries.
 
-        What a small package holds nobody knows by heart.
+        Models do not know small packages by heart: whoever asks shows what theirs hold.
         """
         tops = Counter(entry.qualname.partition(".")[0] for entry in self._entries)
         if query is not None:
@@ -97,18 +98,20 @@ class SymbolTable:
         from indexes.references import defined_terms  # noqa: PLC0415 -- slow to import
 
         key = tuple(names)
-        if key not in self._terms:
-            self._terms[key] = defined_terms(list(self._symbols(names)))
-        return self._terms[key]
+        if key not in self._graphs:
+            self._graphs[key] = defined_terms(list(self._symbols(names)))
+        return self._graphs[key]
 
     def documentation(self, packages: tuple[str, ...]) -> Documentation:
         """The documents of packages by sentence, with what they lead to; read once."""
         from indexes.references import Documentation  # noqa: PLC0415 -- slow to import
 
-        if packages not in self._read:
+        if packages not in self._documentations:
             symbols = self._symbols(list(self._by_name))
-            self._read[packages] = Documentation(symbols, self._names, packages)
-        return self._read[packages]
+            self._documentations[packages] = Documentation(
+                symbols, self._names, packages
+            )
+        return self._documentations[packages]
 
     def _symbols(self, names: Sequence[str]) -> Iterator[Symbol]:
         for name in names:
@@ -124,6 +127,7 @@ class SymbolTable:
             for parent in _parents(name):
                 inside.setdefault(parent, []).append(name)
         for name, entry in self._by_name.items():
+            # A class holds its members, and is no package. (Of chunks nothing else is known.)
             if entry.kind not in {"module", "chunk"}:
                 inside.pop(name, None)
         return inside

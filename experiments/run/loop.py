@@ -233,12 +233,13 @@ class Work:
     executor: Executor
     progress: Progressing
     print_estimate: Callable[[str], None] | None = None
-    left: int = 0
-    first: list[Row] = field(default_factory=list)
-    failures: int = 0  # consecutive
-    gone: str | None = None  # why nobody is left to answer
-    gained: float = 0.0  # of the primary metric
-    out_of: float = 0.0
+    left: int = field(default=0, init=False)
+    first: list[Row] = field(default_factory=list, init=False)
+    failures: int = field(default=0, init=False)  # consecutive
+    #: Why nobody is left to answer.
+    gone: str | None = field(default=None, init=False)
+    gained: float = field(default=0.0, init=False)  # of the primary metric
+    out_of: float = field(default=0.0, init=False)
 
     async def through(self, trials: Sequence[Trial]) -> str | None:
         """Do all trials in their order; returns what left questions unanswered."""
@@ -248,9 +249,11 @@ class Work:
             async with asyncio.TaskGroup() as group:
                 await self._hand_out(waiting, group)
         except BaseExceptionGroup as errors:
-            if errors.split(ActionableError)[1] is not None:
+            _, others = errors.split(ActionableError)
+            if others is not None:
                 raise
             raise _first(errors) from errors  # a file that cannot be written, told once
+        # With every question handed out, only an executor that died left some unanswered.
         return self._stopped() if waiting else self.gone
 
     async def _hand_out(self, waiting: deque[Trial], group: asyncio.TaskGroup) -> None:
@@ -294,7 +297,9 @@ class Work:
         gained, out_of = measure(row, metric)
         self.gained += gained
         self.out_of += out_of
-        self.left, self.first = self.left - 1, [*self.first, row][: 2 * FIRST]
+        self.left -= 1
+        # Some of the first answers may tell no price; after twice as many nothing is estimated.
+        self.first = [*self.first, row][: 2 * FIRST]
         if self.print_estimate is not None and len(self.first) < 2 * FIRST:
             together = self.plan.config.concurrency
             if line := from_answers(self.first, self.left, together):
