@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     __version__: str
     from agents.assistant.answers import Answer
     from matsmith.library import Assistant, Sandbox, ask, get_retriever, open  # noqa: A004
-    from matsmith.notebook import load_ipython_extension
+    from matsmith.notebook import load_ipython_extension, view
 
 __all__ = [
     "Answer",
@@ -26,6 +26,7 @@ __all__ = [
     "get_retriever",
     "load_ipython_extension",
     "open",
+    "view",
 ]
 
 _PACKAGES = Path(__file__).with_name(
@@ -52,7 +53,7 @@ def __getattr__(name: str) -> Any:
         return version("matsmith")
     if name == "Answer":
         from agents.assistant import answers as part  # noqa: PLC0415
-    elif name == "load_ipython_extension":
+    elif name in {"load_ipython_extension", "view"}:
         from matsmith import notebook as part  # noqa: PLC0415
     else:
         from matsmith import library as part  # noqa: PLC0415

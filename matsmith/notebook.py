@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.assistant import Answer, Event
+from agents.assistant.show import CrystalView, crystal_view
 from foundation.errors import UsageError
 from matsmith.library import Assistant
 
@@ -91,6 +92,15 @@ def _plain(value: Any) -> Any:
 def _tell(event: Event) -> None:
     if event.done:
         print(f"{event.seconds:5.1f} s  {event.text}", file=sys.stderr)
+
+
+def view(answer: Answer) -> CrystalView | None:
+    """Show the crystals of an answer in a notebook, to be turned, zoomed and saved.
+
+    About 540 kB in the notebook's file, since the viewer comes along: an answer by itself shows
+    still pictures. ``None`` where it has no crystal. Needs a browser with WebGL.
+    """
+    return crystal_view(answer)
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

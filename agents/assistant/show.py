@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -260,14 +261,44 @@ def answer_html(answer: Answer) -> Markup:
         (n for n, kind in enumerate(kinds) if kind in {"files", "code"}), len(kinds)
     )
     page = _PAGES.get_template("answer.html")
-    html = page.render(blocks=shown, figures=answer.figures, first=first)
-    return Markup(html)  # noqa: S704 -- the template escapes all that it is given
+    text = page.render(blocks=shown, figures=answer.figures, first=first)
+    return Markup(text)  # noqa: S704 -- the template escapes all that it is given
 
 
 def notebook_html(answer: Answer) -> str:
     """The answer with its own style sheet."""
     style = (WEB / "answer.css").read_text(encoding="utf-8")
     return f"<style>{style}</style>{answer_html(answer)}"
+
+
+@dataclass(frozen=True)
+class CrystalView:
+    """The crystals of an answer in a frame of a notebook, to be turned and saved."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        # The frame runs nothing but our scripts, and reaches neither the notebook nor a network.
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{html.escape(self.page)}"'
+            ' style="width: 100%; height: 440px; border: 0"></iframe>'
+        )
+
+
+def crystal_view(answer: Answer) -> CrystalView | None:
+    """What :func:`matsmith.view` shows; ``None`` for an answer without a crystal."""
+    figures = [figure for figure in answer.figures if figure.structure.get("kinds")]
+    if not figures:
+        return None
+    page = _PAGES.get_template("view.html").render(
+        figures=figures,
+        css=Markup((WEB / "page.css").read_text(encoding="utf-8")),  # noqa: S704 -- ours
+        scripts=[
+            Markup((WEB / name).read_text(encoding="utf-8"))  # noqa: S704 -- ours
+            for name in ("3Dmol-min.js", "structure.js")
+        ],
+    )
+    return CrystalView(page)
 
 
 #: How a notebook shows an answer; set here, for `answers` lies below all that shows them.
