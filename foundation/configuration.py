@@ -199,7 +199,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
         if key.startswith("-"):
             raise UsageError(f"{word}: no such option; --help shows them")
         if not equals or not _KEY.fullmatch(key):
-            raise UsageError(f"{word}: cannot be read as KEY=VALUE")
+            raise UsageError(f"{word}: cannot be read as KEY=VALUE, such as limit=5")
         values[key.lstrip("+")] = text
     return values
 

@@ -47,10 +47,10 @@ class Supplied:
         words = set(re.findall(r"[a-z]+", said.lower()))
         self.said = {float(number) for number in _NUMBER.findall(said)}
         self.said |= {RULES["words"][word] for word in words & RULES["words"].keys()}
+        self.said |= {float(number) / 100 for number in _PERCENT.findall(said)}
         self.said |= {temperature + CELSIUS for temperature in self.said}
         self._numbers = {float(number) for number in _NUMBER.findall(text)}
         self._numbers |= self.said
-        self._numbers |= {float(number) / 100 for number in _PERCENT.findall(said)}
         self._squeezed = _squeeze(text)
         elements, spellings = RULES["elements"], RULES["spellings"]
         self._symbols = {symbol for symbol, name in elements.items() if name in words}

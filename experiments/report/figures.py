@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.groups import count_failures, groups_of
-from experiments.report.runs import Run
+from experiments.report.runs import Run, has_intervals
 from experiments.stats import Interval
 from foundation.terminal import printable
 
@@ -148,7 +148,8 @@ def _draw_reasons(axes: Axes, reasons: Counter[str]) -> None:
 
 def _axis(run: Run) -> str:
     unit = f" ({run.primary.unit})" if run.primary.unit else ""
-    return f"{run.primary.title}{unit}, 95 % confidence interval"
+    limits = ", 95 % confidence interval" if has_intervals([run]) else ""
+    return f"{run.primary.title}{unit}{limits}"
 
 
 def _benchmarks(runs: Sequence[Run]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from experiments.report.runs import Run
+from experiments.report.runs import Run, has_intervals
 from experiments.report.show import HERE
 from experiments.report.tables import (
     compare_runs,
@@ -64,6 +64,7 @@ def latex_table(runs: Sequence[Run]) -> str:
             ]
             for run in runs
         ],
+        intervals=has_intervals(runs),
         tests=[
             (
                 test.label,

@@ -27,7 +27,7 @@ from experiments.report.figures import run_figure
 from experiments.report.groups import breakdown, failures, letters_given, over_budget
 from experiments.report.plots import over_choices
 from experiments.report.published import beside_published
-from experiments.report.runs import Choices, Run, group_names, load_runs
+from experiments.report.runs import Choices, Run, group_names, has_intervals, load_runs
 from experiments.report.show import HERE, TEMPLATES
 from experiments.report.tables import (
     comparisons,
@@ -37,6 +37,7 @@ from experiments.report.tables import (
     passes,
     seed_spreads,
 )
+from experiments.stats import FEWEST
 from foundation.errors import UsageError
 from foundation.terminal import pieces
 
@@ -141,6 +142,8 @@ def render(
         many=many,
         asked=len(ids),
         metrics=metrics_of(runs),
+        intervals=has_intervals(runs),
+        fewest=FEWEST,
         headings=headings,
         board=board,
         breakdowns=[

@@ -99,6 +99,12 @@ class Run:
         return read_json(path) if path.exists() else {}
 
 
+def has_intervals(runs: Iterable[Run]) -> bool:
+    """Whether any share has confidence limits: of few questions there are none."""
+    intervals = (run.interval(metric) for run in runs for metric in run.metrics)
+    return any(interval is not None and interval.limits for interval in intervals)
+
+
 def groups(row: Row, label: str) -> list[str]:
     """Where a row counts in a break-down: under each of several (``symmetry, optical``)."""
     return [name for name in row.labels.get(label, "").split(", ") if name]

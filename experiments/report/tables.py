@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from experiments.record import Row
-from experiments.report.runs import Run, load_runs, tally
+from experiments.report.runs import Run, has_intervals, load_runs, tally
 from experiments.scorers.base import (
     ALL_CORRECT,
     CRITERIA,
@@ -387,8 +387,7 @@ def print_table(folders: Sequence[Path], console: Console) -> None:
     board = drawn_table(
         ", ".join(sorted(set(map(_benchmark, runs)))), cells[0], cells[1:]
     )
-    intervals = [run.interval(metric) for run in runs for metric in run.metrics]
-    if any(interval is not None and interval.limits for interval in intervals):
+    if has_intervals(runs):
         board.caption = (
             "95 % confidence intervals (over questions) below each percentage"
         )

@@ -249,3 +249,20 @@ async def test_cases_of_somebody_who_has_not_seen_the_checks(live_sandbox: Sandb
     assert len(FRESH["planted"]) == len(FRESH["right"]) == 60
     assert len(flagged) >= 16, flagged
     assert len(reproached) <= 2, reproached
+
+
+async def test_a_percentage_of_the_question_is_no_invention(live_sandbox: Sandbox):
+    body = """
+        from pymatgen.core import Lattice
+        strain = 0.02
+        return {"strain": strain, "a": Lattice.cubic(4.0).a * (1 + strain)}
+    """
+    said = (
+        "What is the lattice constant of a cubic cell of 4 angstrom under 2 % strain?"
+    )
+    answer = await ask(live_sandbox, body, said)
+    assert not any("hard-coded" in note for note in answer.notes)
+    answer = await ask(
+        live_sandbox, body, "Strain a cubic cell of 4 angstrom a little."
+    )
+    assert any("strain is hard-coded" in note for note in answer.notes)

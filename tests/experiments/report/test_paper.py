@@ -3,6 +3,7 @@
 import csv
 import re
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from experiments.report.command import main as report
 from experiments.report.labels import run_names
 from experiments.report.latex import escape_latex
 from experiments.report.published import beside_published, published_tables
-from experiments.report.runs import load_runs
+from experiments.report.runs import has_intervals, load_runs
 from experiments.stats import holm
 from tests.support.rows import QUESTIONS, failed, row
 
@@ -162,8 +163,9 @@ def outputs(make_run, tmp_path, capsys):
 def test_latex_and_csv_have_intervals_and_tests(outputs):
     files, _ = outputs
     table = files["tex"].read_text()
-    for told in (r"\toprule", r"\bottomrule", "$p$ (Holm)", "[", r"runnable \%"):
+    for told in (r"\toprule", r"\bottomrule", "$p$ (Holm)", r"runnable \%"):
         assert told in table
+    assert "confidence interval" not in table  # of four questions there is none
     assert table.count(r"\begin{tabular}") == table.count(r"\end{tabular}") == 2
     lines = list(csv.DictReader(files["csv"].read_text().splitlines()))
     kinds = {
@@ -183,8 +185,9 @@ def test_figures_are_as_wide_as_a_column_and_name_their_axis(outputs):
     assert width == round(3.4 * 300)
     assert files["pdf"].read_bytes().startswith(b"%PDF-")
     drawn = files["svg"].read_text()
-    for told in ("properties (%), 95 % confidence interval", "scripted", "other"):
+    for told in ("properties (%)", "scripted", "other"):
         assert told in drawn
+    assert "confidence interval" not in drawn  # of four questions there is none
 
 
 def test_the_text_for_a_methods_section_names_what_was_used(outputs):
@@ -244,3 +247,10 @@ def test_a_run_stands_beside_the_published_figures_of_its_metric(make_run):
     assert "arXiv" in best[4]
     assert "not released" in best[5]
     assert {line[0] for line in lines} == {"score"}  # none without images
+
+
+def test_intervals_are_named_where_there_are_some(make_run):
+    (few,) = load_runs([make_run("few", [row(name) for name in QUESTIONS])])
+    more = tuple(row(f"{name}{n}") for name in QUESTIONS for n in range(2))
+    assert not has_intervals([few])
+    assert has_intervals([few, replace(few, rows=more)])
