@@ -60,3 +60,15 @@ def test_other_benchmarks(words, replies, tmp_path, capsys):
     prose = "qmbench" in words or "split=qa" in words
     assert main(f"{words} {common}".split()) == prose
     assert f"all {replies} prompts as they were recorded" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_an_open_model_with_documents(tmp_path, capsys):
+    words = (
+        "benchmark=mattools_qa system=rag retrieval=code retrieval.k=3"
+        " model.document_characters=800 limit=60 model=recorded model.strict=true"
+        f" model.name=qwen2.5-coder-1.5b-instruct out={tmp_path / 'run'}"
+    )
+    assert main(words.split()) == 0
+    assert right(tmp_path / "run") == (42, 60)
+    assert "all 60 prompts as they were recorded" in capsys.readouterr().out
