@@ -103,7 +103,7 @@ def chosen_letters(text: str, letters: str) -> tuple[str, str] | None:
             chosen = _stated(text, lists[-1], letters)
             return (chosen, rule) if chosen else None
     items = _closing_items(text)
-    if len(items) > 1 and len(items) == len(letters):
+    if items and len(items) == len(letters):
         return None  # the question's choices, repeated: nothing is chosen
     chosen = listed("\n".join(items) or _last_line(text), letters)
     return (chosen, "final line") if chosen else None

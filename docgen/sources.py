@@ -182,8 +182,9 @@ def _python_files(package: str, folder: Path) -> Iterator[Path]:
     yield from [path for path in single if path.is_file()][:1]
     if not base.is_dir():
         return
-    paths = [path for suffix in _SUFFIXES for path in base.rglob(f"*{suffix}")]
-    for path in sorted(paths):
+    for path in sorted(base.rglob("*.py*")):
+        if path.suffix not in _SUFFIXES:
+            continue
         relative = path.relative_to(folder).with_suffix("")
         importable = all(part.isidentifier() for part in relative.parts)
         described = path.suffix == ".pyi" and path.with_suffix(".py").is_file()

@@ -8,7 +8,6 @@ tests where it has any. From then on ``matsmith ask --library NAME``, ``serve``,
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -30,7 +29,7 @@ from docgen.texts import WrittenText
 from experiments.benchmarks.folder.from_tests.command import TestOptions
 from experiments.benchmarks.folder.from_tests.command import build as build_questions
 from experiments.benchmarks.question_format import QuestionError
-from foundation.command import Command, Nothing, Word, run_one_of
+from foundation.command import Command, Word
 from foundation.errors import UsageError
 from foundation.terminal import printable
 from retrieval.evaluate import RetrieverChoice
@@ -78,14 +77,6 @@ class LearnOptions(BaseModel, extra="forbid", frozen=True):
     check: Path | None = Field(
         None,
         description="only report how the skill in that folder differs from what is installed",
-    )
-
-
-class Named(BaseModel, extra="forbid"):
-    """One library that has been learnt."""
-
-    name: Annotated[str, Word()] = Field(
-        description="as `matsmith library list` shows it"
     )
 
 
@@ -203,11 +194,9 @@ async def _make_environment(
         say(f"choosing versions for {requirement}")
         try:
             await stoppable.in_thread(own.require, requirement, out, base=options.base)
-        except SandboxError as error:
-            if "not found in the package registry" not in " ".join(str(error).split()):
-                raise
+        except environments.UnknownPackageError as error:
             raise UsageError(_unknown(requirement, source.distribution)) from error
-        if "=" not in requirement and "<" not in requirement:
+        if re.fullmatch(_DISTRIBUTION, requirement):
             notice = await stoppable.in_thread(
                 releases.older_than_newest, out, source.distribution
             )
@@ -305,10 +294,10 @@ def import_names(distribution: str, folder: Path) -> tuple[str, ...]:
     Of an add-on to somebody else's namespace (``pymatgen-analysis-diffusion``) only the packages
     that it installs (``pymatgen.analysis.diffusion``).
     """
-    wanted = _normal(distribution)
+    wanted = environments.normal_name(distribution)
     closest = wanted.replace("-", "_")
     owners = {
-        PurePosixPath(path).with_suffix("").parts: _normal(owner)
+        PurePosixPath(path).with_suffix("").parts: environments.normal_name(owner)
         for path, (owner, _) in owners_of(folder).items()
     }
     tops = {
@@ -357,10 +346,6 @@ def _own_below(
     ]
 
 
-def _normal(distribution: str) -> str:
-    return re.sub(r"[-_.]+", "-", distribution).lower()
-
-
 def _compiled(packages: Sequence[str], folder: Path) -> list[str]:
     """What of packages has no source."""
     places = [folder.joinpath(*name.split(".")) for name in packages]
@@ -385,7 +370,8 @@ def _tests(folder: str | None, project: Path | None) -> Path | None:
     )
 
 
-async def _learn(options: LearnOptions) -> int:
+async def learn_and_tell(options: LearnOptions) -> int:
+    """The command: learn a library, or compare a skill with it, and say what became of it."""
     if options.check is not None:
         return _drift(options)
     start = time.monotonic()
@@ -446,81 +432,8 @@ def _tell(found: Learnt, seconds: float) -> None:
         )
 
 
-def _list(_: Nothing) -> int:
-    for one in libraries.all_learnt():
-        note = (
-            f", changed since: matsmith library refresh {one.name}"
-            if one.changed
-            else ""
-        )
-        questions = f", {one.questions} questions" if one.questions else ""
-        versions = ", ".join(
-            f"{name} {version}" for name, version in one.versions.items() if version
-        )
-        print(
-            printable(
-                f"{one.name}: {versions}, {one.symbols} documents{questions}, "
-                f"{one.source}{note}"
-            )
-        )
-    return 0
-
-
-def _show(named: Named) -> int:
-    """What one library holds: where it is kept, its documents and its questions."""
-    one = libraries.learnt(named.name)
-    versions = ", ".join(f"{n} {v or ''}".strip() for n, v in one.versions.items())
-    print(printable(f"{one.name}: {versions}, from {one.source}"))
-    print(f"imported as: {', '.join(one.packages)}")
-    print(f"environment: {one.env}")
-    if one.questions:
-        print(f"questions:   {one.questions} in {one.tasks / 'questions'}")
-    site = environments.site_packages(one.env)
-    symbols = read_library(one.packages, site).public().symbols.values()
-    print(f"documents:   {one.symbols}, of")
-    for symbol in sorted(symbols, key=lambda symbol: symbol.import_path):
-        print(printable(f"  {symbol.kind:<9} {symbol.import_path}"))
-    return 0
-
-
-async def _refresh(named: Named) -> int:
-    one = libraries.learnt(named.name)
-    if one.digest and not one.changed:
-        print(f"{one.name}: nothing has changed")
-        return 0
-    settings = one.model_dump(include={"name", "base", "build", "tests"})
-    return await _learn(
-        LearnOptions.model_validate({"library": one.source, **settings})
-    )
-
-
-def _forget(named: Named) -> int:
-    shutil.rmtree(libraries.learnt(named.name).folder)
-    print(f"{named.name}: forgotten; its sources are untouched")
-    return 0
-
-
 def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
 
 
-main = Command("matsmith learn", str(__doc__), LearnOptions, _learn)
-
-
-def library(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of ``matsmith library``."""
-    program = "matsmith library"
-    commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "list": Command(f"{program} list", "What has been learnt.", Nothing, _list),
-        "show": Command(
-            f"{program} show", "What one library holds, symbol by symbol.", Named, _show
-        ),
-        "refresh": Command(
-            f"{program} refresh", "Learn a library again.", Named, _refresh
-        ),
-        "forget": Command(
-            f"{program} forget", "Remove what was learnt.", Named, _forget
-        ),
-    }
-    about = "Libraries that `matsmith learn` has learnt."
-    return run_one_of(program, about, commands, arguments or ["list"])
+main = Command("matsmith learn", str(__doc__), LearnOptions, learn_and_tell)

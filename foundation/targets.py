@@ -33,9 +33,11 @@ def load(target: str, *, key: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
+        top = module.partition(".")[0]
+        is_unknown = isinstance(error, ModuleNotFoundError) and error.name == top
+        hint = "; a file of yours belongs into the folder where the command runs"
         raise UsageError(
-            f"{key}={target}: cannot be imported ({error}); a file of yours is looked for in"
-            " the folder where the command runs"
+            f"{key}={target}: cannot be imported ({error}){hint if is_unknown else ''}"
         ) from error
     except Exception as error:
         failure = describe_failure(error, _folder(module))

@@ -361,7 +361,7 @@ def _pins(lock: Path) -> dict[str, set[str]]:
                 " regenerate the file with `matsmith environment`"
             )
         if name is not None:
-            key = re.sub(r"[-_.]+", "-", name[1]).lower()
+            key = normal_name(name[1])
             pins.setdefault(key, set()).update(re.findall(r"--hash=(\S+)", text))
     return pins
 
@@ -385,10 +385,37 @@ def build_options(name: str) -> list[str]:
     return options
 
 
+class NoWheelError(SandboxError):
+    """A package has only a source distribution here, and ``user`` needs it."""
+
+    def __init__(self, package: str, user: str) -> None:
+        self.package, self.user = package, user
+        super().__init__(
+            f"{user} needs {package}, which has no wheel for this Python; packages "
+            "are not built from source here"
+        )
+
+
+class UnknownPackageError(SandboxError):
+    """The index has no package of that name."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(f"the index has no package {package!r}")
+
+
+def normal_name(package: str) -> str:
+    """The name of a distribution as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
 #: What uv says of a package that has only a source distribution, and who needs it.
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?(\S+) ha(?:ve|s) no (?:usable )?wheels.{0,80}? and (\S+) depends on \1"
 )
+
+
+_UNKNOWN = re.compile(r"(\S+) was not found in the package registry")
 
 
 def uv(
@@ -407,11 +434,11 @@ def uv(
         environment = {**inherited, "TMPDIR": temporary, **variables}
         done = stoppable.execute(command, env=environment, umask=0o022, cwd=folder)
     if done.returncode != 0:
-        if (cause := _NO_WHEEL.search(" ".join(done.stderr.split()))) is not None:
-            raise SandboxError(
-                f"{cause[2]} needs {cause[1]}, which has no wheel for this Python; packages "
-                "are not built from source here"
-            )
+        said = " ".join(done.stderr.split())
+        if (cause := _NO_WHEEL.search(said)) is not None:
+            raise NoWheelError(cause[1], cause[2])
+        if (absent := _UNKNOWN.search(said)) is not None:
+            raise UnknownPackageError(absent[1])
         lines = "\n".join(done.stderr.strip().splitlines()[-12:])
         what = f"uv {' '.join(arguments[:2])} failed:\n{lines}"
         raise SandboxError("\n".join(filter(None, [what, hint])))
@@ -475,7 +502,7 @@ def _distributions(target: Path, python: str) -> dict[str, str]:
     versions = {}
     for info in sorted((target / "lib" / python / "site-packages").glob("*.dist-info")):
         name, version = distribution_of(info)
-        versions[re.sub(r"[-_.]+", "-", name).lower()] = version
+        versions[normal_name(name)] = version
     return versions
 
 

@@ -18,12 +18,9 @@ from sandbox.base import SandboxError
 _SECONDS = 60
 _LISTED = re.compile(r"[\w.-]+ \(([\w.!+-]{1,60})\)")
 _VERSION = re.compile(r"(?m)^([A-Za-z0-9][\w.-]*)==([\w.!+-]{1,60})")
-#: What uv says of a version that it had to leave out, the most telling first.
-_REASONS = (
-    re.compile(r"all versions of (\S+) have no (?:usable )?wheels"),
-    re.compile(r"has no (?:usable )?wheels"),
-    re.compile(r"the requested Python version[^,]*?does not satisfy (Python\S+)"),
-)
+#: What uv says of a release without wheels, and of one for another Python.
+_ALONE = re.compile(r"has no (?:usable )?wheels")
+_PYTHON = re.compile(r"the requested Python version[^,]*?does not satisfy (Python\S+)")
 
 
 def newest(distribution: str) -> str | None:
@@ -43,8 +40,11 @@ def newest(distribution: str) -> str | None:
 def pinned(folder: Path, distribution: str) -> str | None:
     """The version of a distribution in the lock file of an environment's folder."""
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")
-    versions = {_normal(name): version for name, version in _VERSION.findall(lock)}
-    return versions.get(_normal(distribution))
+    versions = {
+        environments.normal_name(name): version
+        for name, version in _VERSION.findall(lock)
+    }
+    return versions.get(environments.normal_name(distribution))
 
 
 def older_than_newest(folder: Path, distribution: str) -> str | None:
@@ -68,21 +68,14 @@ def _why_not(distribution: str, version: str) -> str:
         ask = ["pip", "compile", "--quiet", "--only-binary", ":all:", "requirements.in"]
         try:
             environments.uv([*ask, "--output-file", "requirements.lock"], Path(folder))
+        except environments.NoWheelError as error:
+            return f"needs {error.package}, which has no wheel for this Python"
         except SandboxError as error:
             message = " ".join(str(error).split())
         else:
             return "does not fit the other packages"
-    needs, alone, python = (pattern.search(message) for pattern in _REASONS)
-    if needs is not None:
-        return f"needs {needs[1]}, which has no wheel"
-    if "needs" in message and "no wheel" in message:
-        return message[message.index("needs") :].partition(";")[0]
-    if alone is not None:
+    if _ALONE.search(message):
         return "has no wheel"
-    if python is not None:
+    if python := _PYTHON.search(message):
         return f"needs {python[1]}"
     return "cannot be installed here"
-
-
-def _normal(distribution: str) -> str:
-    return re.sub(r"[-_.]+", "-", distribution).lower()

@@ -7,6 +7,7 @@ there is one. The tests bring our readers and comparison along: a task needs not
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -93,7 +94,7 @@ def _is_task(sample: Sample) -> bool:
 
 def _write(sample: Sample, benchmark: str, out: Path) -> Path:
     question = sample.question
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", question.id).strip(".-")
+    name = _task_name(question.id)
     folder = out / name
     inputs = {target: Path(source) for target, source in question.mounts.items()}
     messages = prompts.request_answer(question)
@@ -110,6 +111,14 @@ def _write(sample: Sample, benchmark: str, out: Path) -> Path:
     write_text(folder / "instruction.md", INSTRUCTION.format(question=text))
     write_text(folder / "task.toml", _settings(sample, benchmark, name))
     return folder
+
+
+def _task_name(question: str) -> str:
+    """A name that Harbor accepts, another one for each question."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", question).strip(".-")
+    if name == question:
+        return name
+    return f"{name}-{hashlib.sha256(question.encode()).hexdigest()[:8]}".lstrip("-")
 
 
 def _settings(sample: Sample, benchmark: str, name: str) -> str:

@@ -75,8 +75,15 @@ class Run:
 
     def interval(self, metric: Metric) -> Interval | None:
         """A metric with its 95 % interval, by resampling clusters."""
-        tallies = tally(self.scored, measuring(self.scored, metric))
-        return ratio_interval(list(tallies.values()))
+        if metric not in self._intervals:
+            tallies = tally(self.scored, measuring(self.scored, metric))
+            self._intervals[metric] = ratio_interval(list(tallies.values()))
+        return self._intervals[metric]
+
+    @cached_property
+    def _intervals(self) -> dict[Metric, Interval | None]:
+        """Those asked for so far: table, caption, figure and page ask for the same."""
+        return {}
 
     def sound(self, row: Row) -> tuple[float, float]:
         """Criteria that passed, of those without a known-faulty reference."""

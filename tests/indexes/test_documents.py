@@ -14,6 +14,7 @@ from experiments.benchmarks.invented.lexicon import Knobs
 from experiments.benchmarks.invented.world import generate
 from indexes.corpus import Corpus, read_corpus
 from indexes.llm_doc import Writer, llm_doc_corpus
+from sandbox import shipping
 from tests.support.paths import ROOT
 from tests.support.samples import write_package
 
@@ -61,15 +62,7 @@ async def test_the_documents_of_an_invented_world_also_when_they_are_read_again(
 # -- who may look into a document
 
 
-PRODUCT = (
-    "agents",
-    "docgen",
-    "experiments",
-    "foundation",
-    "indexes",
-    "matsmith",
-    "retrieval",
-)
+PRODUCT = sorted(shipping.PACKAGES - {"sandbox", "tests"})
 #: LangChain's documents come and go here.
 EDGES = {"retrieval/langchain.py", "indexes/chunks.py"}
 #: Modules that render symbols and read something else with ``re`` or ``ast``.

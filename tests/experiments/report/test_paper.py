@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from experiments.files import read_json, write_json
 from experiments.report.command import main as report
+from experiments.report.figures import write_figure
 from experiments.report.labels import run_names
-from experiments.report.latex import escape_latex
+from experiments.report.latex import escape_latex, latex_table
 from experiments.report.published import beside_published, published_tables
 from experiments.report.runs import has_intervals, load_runs
 from experiments.stats import holm
@@ -249,8 +250,15 @@ def test_a_run_stands_beside_the_published_figures_of_its_metric(make_run):
     assert {line[0] for line in lines} == {"score"}  # none without images
 
 
-def test_intervals_are_named_where_there_are_some(make_run):
+def test_intervals_are_named_where_there_are_some(make_run, tmp_path):
     (few,) = load_runs([make_run("few", [row(name) for name in QUESTIONS])])
     more = tuple(row(f"{name}{n}") for name in QUESTIONS for n in range(2))
+    many = replace(few, rows=more)
     assert not has_intervals([few])
-    assert has_intervals([few, replace(few, rows=more)])
+    assert has_intervals([few, many])
+    table = latex_table([many])
+    assert "95\\,\\% confidence interval" in table
+    assert re.search(r"100\.0 \[\d+\.\d, 100\.0\]", table)
+    write_figure([many], tmp_path / "many.svg", 3.4)
+    drawn = (tmp_path / "many.svg").read_text()
+    assert "properties (%), 95 % confidence interval" in drawn
