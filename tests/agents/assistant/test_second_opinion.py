@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from agents.assistant import files, unit_check
+from agents.assistant.alterations import alters_structure
 from agents.assistant.answers import Source, Trace, Value
 from agents.assistant.second_opinion import (
     FileQuantity,
     about_file,
     agrees,
-    alters_structure,
     broken_laws,
     composition_of,
     is_confirmed,
